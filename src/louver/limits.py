@@ -238,6 +238,9 @@ MAX_CLIENT_CONNECTIONS = 20_000
 """Connections of clients, two for each of `MAX_HTTP_SESSIONS`; half of the files that the process may open, if fewer.
 One principal, or one address without tokens, has at most half of them with open requests."""
 
+EVICTED_SHARE = 64
+"""One in so many connections of clients is closed if it is idle and a burst finds no room: looking takes long."""
+
 MAX_PEER_SESSIONS = 1000
 """Sessions of 2025-11-25 of one principal, or of one address without tokens: programs that crash each leave one."""
 
@@ -249,6 +252,12 @@ MAX_PEER_LISTENERS = 128
 
 MAX_PEER_BODY_BYTES = 64 * 1024 * 1024
 """Bytes of unfinished bodies of one such client: 16 of the largest messages at once."""
+
+MAX_PEER_UNANSWERED_BYTES = 32 * 1024 * 1024
+"""Bytes of unanswered requests of one such client: 8 of the largest, which take 13 times as much once they are read."""
+
+MAX_OPENING_BYTES = 16 * 1024
+"""Largest `initialize`, in bytes. It is kept as long as its session, and hosts send some 500 bytes."""
 
 RETRY_LATER_S = 1
 """When a client that is over its budget should try again, in whole seconds."""
@@ -272,6 +281,10 @@ connection is closed."""
 
 MIN_BODY_RATE = 1024
 """Slowest body of a client after `CLIENT_SILENCE_S`, in bytes a second: a modem is faster, and Apache asks for 500."""
+
+MAX_SMALL_CHUNKS = 1000
+MIN_CHUNK_BYTES = 64
+"""Chunks of a client's body; further ones have at least so many bytes on average. Each takes some 5 µs to read."""
 
 WATCH_AFTER_S = 0.05
 """Work on a request after which the gateway watches for a disconnect of its client, in seconds."""
@@ -300,7 +313,7 @@ MAX_CLIENT_DEPTH = 128
 """Nesting of a client's message, in levels."""
 
 MAX_TELLING_BYTES = 1024
-"""Bytes at both ends of a message that is too long; they are kept to identify it."""
+"""Bytes at both ends of a message that is too long, or no message; they are looked at to identify it."""
 
 MAX_UPSTREAM_CONTAINERS = 1_000_000
 """Arrays and objects in an upstream's message. 8 MB of `[],` become 200 MB of lists."""
@@ -340,9 +353,15 @@ MAX_UPSTREAM_UNSENT = 4 * 1024 * 1024
 MAX_UPSTREAM_QUESTIONS = 200
 """Requests of an upstream until their answers are sent, one for each of `MAX_SESSIONS`; further ones get no answer."""
 
+MAX_PEER_QUESTIONS = MAX_UPSTREAM_QUESTIONS // 2
+"""Requests of an upstream that one principal, or address, has not answered: the others are asked meanwhile."""
+
 MAX_UPSTREAM_CONNECTIONS = 400
 MAX_UPSTREAM_IDLE = 100
 """Connections to one HTTP upstream, two for each of `MAX_SESSIONS`, and unused ones among them. Over it calls fail."""
+
+MAX_PEER_CALLS = MAX_UPSTREAM_CONNECTIONS // 2
+"""Calls of one HTTP upstream by one principal, or address, each over a connection: the others need some too."""
 
 MAX_UPSTREAM_SENDS = 16
 """Messages without an answer that an HTTP upstream gets at once, each over a connection; further ones wait."""
@@ -392,7 +411,14 @@ MAX_SUMMARY = 200
 """Longest summary of a tool in a list without its description, in code points: a long sentence."""
 
 MAX_URI_BYTES = 8 * 1024
-"""Longest URI of ours that is parsed, in bytes: room for `MAX_TOOLS_READ` long names, or many paths."""
+"""Longest URI of ours that is parsed, in bytes: room for `MAX_TOOLS_READ` long names, or many paths. Longest URI of
+any other resource that is watched, remembered or matched against templates, in characters."""
+
+MAX_PEER_TASKS = 1000
+"""Tasks at one upstream that are bound to one client, and that it may read: hosts have a few at a time."""
+
+MAX_TASK_PEERS = 1000
+"""Clients of one upstream with bound tasks; of more, those that made one last."""
 
 MAX_TASKS = 10_000
 """Tasks of several servers with a known owner. For an older task the servers are asked."""
@@ -579,6 +605,9 @@ INTROSPECTED_S = 30.0
 MAX_INTROSPECTED = 10_000
 MAX_INTROSPECTIONS = 16
 """Cached introspection results, and requests at once; others wait. Any client can send tokens."""
+
+MAX_ADDRESS_INTROSPECTIONS = 4 * MAX_INTROSPECTIONS
+"""Unknown tokens of one address that are checked or wait for that: other addresses wait for four answers at most."""
 
 MAX_CHECKS = 100_000
 MAX_CHECKS_A_PART = 50

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from fixtures.forking import PYTHON
 from gateway.auth.issuer import issuer
 from gateway.served import at, children, fixture, lives, serving
 from louver.cli.commands import call
+from louver.cli.signals import by_signal
 
 LOUVER = [PYTHON, "-m", "louver"]
 EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"
@@ -87,6 +89,34 @@ def test_a_command_that_is_told_to_end_ends_what_it_has_started():
             process.send_signal(number)
         assert [process.wait(20) - 128 for _, process in started] == [number for number, _ in started]
     assert not any(map(lives, servers))
+
+
+def test_a_gateway_whose_terminal_closes_ends_what_it_has_started():
+    """Ours: the servers have process groups of their own, so the terminal tells the gateway alone."""
+    with begun(["serve", "--http", "127.0.0.1:0", "--no-auth", "--", *SLEEPS], signal.SIGHUP) as process:
+        server = until_it_sleeps(process.pid)
+        process.send_signal(signal.SIGHUP)
+        assert process.wait(20) == 0
+        assert not lives(server)
+
+
+@pytest.mark.parametrize("before", [signal.SIG_IGN, signal.SIG_DFL])
+def test_a_gateway_that_outlives_its_terminal_goes_on(before):
+    """POSIX, nohup: SIGHUP stays ignored."""
+
+    async def heeded():
+        by_signal(print)
+        try:
+            return signal.getsignal(signal.SIGHUP)
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                asyncio.get_running_loop().remove_signal_handler(number)
+
+    own = signal.signal(signal.SIGHUP, before)
+    try:
+        assert (asyncio.run(heeded()) is before) is (before is signal.SIG_IGN)
+    finally:
+        signal.signal(signal.SIGHUP, own)
 
 
 @contextmanager

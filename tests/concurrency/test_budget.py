@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,3 +55,14 @@ def test_what_is_refused_to_a_new_key_leaves_no_trace():
     budgets = BudgetByKey(5)
     assert not budgets.take("a", 6)
     assert len(budgets) == 0
+
+
+def test_what_is_used_within_a_block_is_given_back_however_it_ends():
+    """TRUST.md: over budget, that peer is refused; who is nobody's peer has no bound."""
+    budgets = BudgetByKey(1)
+    with suppress(KeyError), budgets.using("a") as first, budgets.using("a") as second:
+        assert [first, second, budgets.used("a")] == [True, False, 1]
+        raise KeyError
+    assert len(budgets) == 0
+    with budgets.using(None) as first, budgets.using(None) as second:
+        assert [first, second, len(budgets)] == [True, True, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -86,6 +87,16 @@ def test_a_refusal_says_where_or_which_key():
 def test_a_depth_is_counted_outside_of_texts():
     values: Any = parse('["\\\\", "[[[", ' + "[" * 190 + "]" * 190 + ', "\\"[" ]')
     assert values[1] == "[[["
+
+
+@pytest.mark.parametrize("closed", [b"]", b"}]", b"]}"])
+def test_the_depth_of_a_text_that_closes_more_than_it_opens_is_soon_known(closed):
+    """GATEWAY.md: the event loop never stalls over 250 ms; all of four million brackets took 900."""
+    raw = b"[{" * 40 + closed * (4 * 2**20 // len(closed))
+    began = time.thread_time()
+    assert is_deeper(raw, 79)
+    assert not is_deeper(raw, 80)
+    assert time.thread_time() - began < 0.25
 
 
 _TEXTS = st.text(st.sampled_from('[]{},:"\\\\é😀\n'), max_size=5)

@@ -6,6 +6,7 @@ python -m gateway.flooded URL SERVER SECONDS KIND...    each tool for so long, o
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from contextlib import suppress
 from itertools import cycle
@@ -18,31 +19,32 @@ ASKED = {**PROGRAM, "elicitation": {}, "sampling": {}, "roots": {}}
 ANSWERS = {"roots/list": {"roots": []}, "elicitation/create": {"action": "decline"}}
 
 
-async def call(url, era, server, kinds, seconds):
+async def call(url, era, server, kinds, seconds, stop):
     """Call the tools, whatever becomes of it."""
     async with raw(url, era, capabilities=ASKED, answers=ANSWERS) as client:
-        try:
-            for kind in cycle(kinds):
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(seconds):
-                        while True:
-                            arguments = {"name": f"{server}__{kind}", "arguments": {"seconds": seconds / 2}}
-                            with suppress(AssertionError, httpx2.HTTPError):
-                                await client.request("tools/call", **arguments, _meta={"progressToken": 1})
-                            client.notes.clear()
-                            client.questions.clear()
-        finally:
-            if era == HANDSHAKE:
-                await client.end()
+        for kind in cycle(kinds):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    while not stop.is_set():
+                        arguments = {"name": f"{server}__{kind}", "arguments": {"seconds": seconds / 2}}
+                        with suppress(AssertionError, httpx2.HTTPError):
+                            await client.request("tools/call", **arguments, _meta={"progressToken": 1})
+                        client.notes.clear()
+                        client.questions.clear()
+            if stop.is_set():
+                break
+        if era == HANDSHAKE:
+            await client.end()
 
 
 async def main(url, server, seconds, *kinds):
-    # Not `gather`: it would not wait for the session's end.
+    # Not by cancellation, which HTTP clients lose now and then while they connect.
+    stop = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
     async with asyncio.TaskGroup() as calls:
         for era in (HANDSHAKE, STATELESS):
-            calls.create_task(call(url, era, server, kinds, float(seconds)))
+            calls.create_task(call(url, era, server, kinds, float(seconds), stop))
 
 
 if __name__ == "__main__":
-    with suppress(KeyboardInterrupt, asyncio.CancelledError):
-        asyncio.run(main(*sys.argv[1:]))
+    asyncio.run(main(*sys.argv[1:]))

@@ -72,12 +72,12 @@ class Ears:
         return [method for method, _ in self.notes]
 
 
-async def call(link, tool, /, *, meta=None, ears=None, method="tools/call", **arguments):
+async def call(link, tool, /, *, meta=None, ears=None, method="tools/call", peer=None, **arguments):
     """The result of a tool."""
     ears = ears or Ears()
     params = {"name": tool, "arguments": arguments, **({} if meta is None else {"_meta": meta})}
     async with asyncio.timeout(30):
-        return await link.call(Call(method, params, ears.on_notification, ears.on_request))
+        return await link.call(Call(method, params, ears.on_notification, ears.on_request, peer=peer))
 
 
 @asynccontextmanager

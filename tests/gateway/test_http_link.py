@@ -16,7 +16,7 @@ from mcp.shared.inbound import decode_header_value
 from fixtures.faulty import bad_answers
 from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call, fails, opened, responsive, turns
 from gateway.served import until
-from louver.concurrency.budget import PeerBudget
+from louver.concurrency.budget import BudgetByKey, PeerBudget
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTimeout, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway.transports import http
 from louver.gateway.transports.http import HttpTransport
@@ -296,6 +296,22 @@ async def test_notifications_over_the_budget_are_refused(link):
         each.cancel()
     await asyncio.wait(sent)
     assert link._budgets.notifications.used == 0
+
+
+async def test_calls_of_one_client_leave_connections_for_others(link):
+    """TRUST.md: 400 calls of one client to a slow tool took all connections, and the calls of others failed."""
+    link._budgets.calls = BudgetByKey(2)
+    await call(link, "configure")
+    held = [await begun(call(link, "silent", peer="ann")) for _ in range(2)]
+    error = await fails(call(link, "echo", peer="ann"), UpstreamUnavailable)
+    assert error.message == "one client has at most 2 calls of the upstream at once"
+    assert error.fields["limit"] == 2
+    assert (await call(link, "echo", peer="bob"))["params"]["name"] == "echo"
+    for each in held:
+        each.cancel()
+    await asyncio.wait(held)
+    assert (await call(link, "echo", peer="ann"))["params"]["name"] == "echo"
+    assert len(link._budgets.calls) == 0
 
 
 async def test_answers_that_are_not_accepted_take_few_connections(link):

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from contextlib import ExitStack
 
 import anyio
 import pytest
 from mcp import Client, MCPError
 
 from fixtures.tattled import SECRET
-from gateway.raw import SOON_S
+from gateway.gateways import LOUVER
+from gateway.raw import SOON_S, raw
 from gateway.served import config, fixture, serving
 from louver.catalogue.policy.policy import Policy
 from louver.catalogue.policy.principal import NOBODY
@@ -19,8 +21,10 @@ from louver.errors import InvalidPolicy
 from louver.gateway.clients.client import GatewayCaller
 from louver.gateway.clients.client import GatewayClient as Served
 from louver.gateway.config.read import read_config
+from louver.gateway.upstream.list_cache import ListCache
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.gateway.upstream.policy_guard import Guard
+from louver.jsonrpc.errors import JsonRpcError
 from louver.server.policy.enforcer import PolicyEnforcer
 from louver.server.policy.raw import Visible
 from policy.behind import ADMIN, RULES, inside, leaks, policy
@@ -101,6 +105,58 @@ async def test_a_caller_who_meets_no_rule_is_served_as_if_there_was_no_tool(tmp_
                 await wire.call(name)
             errors.append(refused.value.error)
         assert errors[0] == errors[1]
+
+
+@pytest.mark.parametrize("kind", ["http", "stdio"])
+async def test_a_request_without_an_id_reaches_no_server(tmp_path, kind):
+    """Ours: to JSON-RPC it is a notification, but a server may serve it, and no rule on calls has been looked at."""
+    options = config(tmp_path, {"it": fixture("faulty")})
+    with ExitStack() as stack:
+        target = stack.enter_context(serving(*options)).url if kind == "http" else [*LOUVER, *options]
+        async with raw(target) as client:
+            await client.notify("tools/call", name="echo", arguments={})
+            await client.notify("notifications/x")
+            # Notifications keep their order.
+            assert len((await client.call("wait_for", seen="notifications/x"))["seen"]) == 1
+            calls = (await client.call("wait_for", seen="tools/call"))["seen"]
+            assert {call["params"]["name"] for call in calls} == {"wait_for"}
+
+
+async def test_a_hidden_tool_is_looked_for_as_long_as_one_that_there_is_not(tmp_path):
+    """PRIVACY.md, P8: the time that a refusal takes tells nothing."""
+    rules = {"open": RULES, "hidden": RULES[:1]}
+    path = tmp_path / "it.policy.json"
+    path.write_text(json.dumps({"version": "1", "tools": {name: {"rules": each} for name, each in rules.items()}}))
+    guard, session = Guard(PolicyEnforcer("it", Policy.read(path))), Listed("open", "hidden")
+
+    async def answer(turn, params):
+        return {"content": []}
+
+    async def call(name):
+        return await guard.send(session, TURN, "tools/call", {"name": name}, answer)
+
+    await call("open")
+    for name in ("hidden", "missing", "hidden", "missing"):
+        before = session.asked
+        with pytest.raises(JsonRpcError, match="Unknown tool"):
+            await call(name)
+        assert session.asked == before + 1
+    before = session.asked
+    await call("open")
+    assert session.asked == before
+
+
+class Listed:
+    """The session of a server that has these tools; it counts how often it is asked for them."""
+
+    def __init__(self, *names):
+        self.lists = ListCache()
+        self.asked = 0
+        self._names = names
+
+    async def tools(self):
+        self.asked += 1
+        return [{"name": name, "inputSchema": {"type": "object"}} for name in self._names]
 
 
 async def test_fields_are_masked_and_hashed_with_their_schema(tmp_path):

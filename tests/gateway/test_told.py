@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -223,6 +224,13 @@ async def test_the_parts_of_an_address_are_bounded():
     assert list(resource_and_parents("a:b/c")) == ["a:b/c", "a:b", "a:b/"]
 
 
+def test_an_address_that_cannot_be_watched_has_no_parts():
+    """GATEWAY.md: the event loop never stalls over 250 ms; to hash the parts of one with 8 MB took 330."""
+    uri, began = "x" * 8_000_000 + "/a" * 100, time.thread_time()
+    assert not any(each in {"a:b"} for each in resource_and_parents(uri))
+    assert time.thread_time() - began < 0.1
+
+
 async def test_an_update_in_the_stream_of_a_call_is_heard_by_others_who_watch(server, upstream):
     """Ours: they watch it over the same session, and are told nowhere else."""
     ann, bob = Hearing("ann"), Hearing("bob")
@@ -245,6 +253,25 @@ async def test_what_is_of_one_request_is_told_to_nobody_where_it_can_be_of_sever
     await upstream.session(bob)
     await session.on_notification(*said)
     assert (ann.notes, bob.notes) == ([said], [])
+
+
+async def test_the_status_of_a_task_is_told_to_its_maker_alone(server, upstream):
+    """MCP 2025-11-25, tasks: whoever else has the one open call must not hear of it."""
+    said = ("notifications/tasks/status", {"taskId": "of ann", "status": "completed"})
+    ann, bob = Hearing("ann"), Hearing("bob")
+    ann.peer, bob.peer = "ann", "bob"
+    session = await upstream.session(ann)
+    await upstream.session(bob)
+    upstream.tasks.bind("ann", "tools/call", {"task": {"taskId": "of ann"}})
+    server.gate.clear()
+    turn = Calling(bob)
+    asking = asyncio.create_task(session.call(turn, "tools/list", {}))
+    async with asyncio.timeout(5):
+        await server.is_asked.wait()
+    await session.on_notification(*said)
+    server.gate.set()
+    await asking
+    assert (ann.notes, bob.notes, turn.notes) == ([said], [], [])
 
 
 async def test_what_is_of_one_request_is_told_to_the_one_that_has_one_open(server, upstream):

@@ -1,13 +1,15 @@
 """Which messages of clients are not read, and which request it was."""
 
 import json
+import time
 
 import pytest
 
 from louver.gateway.serve.stdio_streams import OversizedLine
+from louver.jsonrpc.codec import peek_response_id
 from louver.jsonrpc.errors import JsonRpcError
 from louver.jsonrpc.inbound_limits import check, peek_request_id
-from louver.limits import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH, MAX_CLIENT_VALUES
+from louver.limits import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH, MAX_CLIENT_LINE, MAX_CLIENT_VALUES
 
 
 def call(arguments):
@@ -89,6 +91,16 @@ def test_json_that_is_no_message_says_whose_it_is(said, number):
 def test_of_what_is_no_json_nobody_is_told(line):
     """Ours: unless its beginning or its end shows a request."""
     assert peek_request_id(line) is None
+
+
+@pytest.mark.parametrize("start", [b"{", b'{"jsonrpc":"2.0",', b'{"jsonrpc":"2.0","id":1', b'{"method":"m"'])
+def test_white_space_hides_whose_a_message_is(start):
+    """GATEWAY.md: the event loop never stalls over 250 ms; patterns that go back over it took a second."""
+    line = start + b" " * MAX_CLIENT_LINE
+    began = time.thread_time()
+    assert peek_request_id(line) is None
+    assert peek_response_id(line) is None
+    assert time.thread_time() - began < 0.25
 
 
 def test_what_was_cut_is_not_taken_whole():

@@ -7,6 +7,7 @@ was asked for; so the digest is checked, and left out of the comparison.
 from __future__ import annotations
 
 import json
+from contextlib import asynccontextmanager, contextmanager
 from random import Random
 from types import SimpleNamespace
 
@@ -14,12 +15,15 @@ import pytest
 from mcp import MCPError
 
 from fixtures.tattled import SECRET
+from gateway.auth.guarded import bearing, token_file
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, raw
+from gateway.served import config, fixture, serving
 from louver.catalogue.policy.policy import Policy, Rule, ToolPolicy, Who
 from louver.core.json import digest
 from louver.core.paths.path import FieldPath
 from louver.core.policy.visibility import Fields
+from louver.jsonrpc.errors import HEADER_MISMATCH
 from louver.server.policy.enforcer import PolicyEnforcer
 from policy.behind import client_of, gateway, written
 from tests.policy.canaries import Pipeline, patched
@@ -248,3 +252,46 @@ async def test_nor_does_any_over_stdio(tmp_path, era):
     async with raw(command, era) as client:
         async for one, other in pairs_of(client, ""):
             assert one.replace("ssn", "sso") == other
+
+
+@contextmanager
+def for_admins(folder, *options, guest="bob"):
+    """A gateway whose tools are for admins alone, with the tokens `t-admin` of Ann and `t-guest`."""
+    rules = [{"name": "admins", "who": {"roles": ["admin"]}, "allow": ["*"]}]
+    (folder / "it.policy.json").write_text(json.dumps({"version": "1", "tools": {"*": {"rules": rules}}}))
+    tokens = {"t-admin": {"subject": "ann", "roles": ["admin"]}, "t-guest": {"subject": guest}}
+    servers = {"it": fixture("everything", policy="it.policy.json")}
+    written = config(folder, servers, auth={"tokens": token_file(folder, tokens)})
+    with serving(*written, *options, no_auth=False) as served:
+        yield served
+
+
+@asynccontextmanager
+async def as_two(url):
+    """Clients with the two tokens."""
+    async with bearing(url, "t-admin", STATELESS) as admin, bearing(url, "t-guest", STATELESS) as guest:
+        yield admin, guest
+
+
+THERE, MISSING = "test_x_mcp_header", "test_y_mcp_header"
+
+
+async def test_nor_does_a_header_that_repeats_an_argument(tmp_path):
+    """PRIVACY.md, P8 and P16: headers are checked by what their sender was listed, not by what somebody else was."""
+    with for_admins(tmp_path) as served:
+        async with as_two(served.url) as (admin, guest):
+            assert THERE in json.dumps(await admin.result("tools/list"))
+            asked = [{"name": name, "arguments": {"region": "eu"}} for name in (THERE, MISSING)]
+            assert (await admin.error("tools/call", **asked[0]))["code"] == HEADER_MISMATCH
+            one, other = [await guest.error("tools/call", **each) for each in asked]
+            assert one == other
+
+
+async def test_nor_does_a_script_of_the_same_subject_with_fewer_roles(tmp_path):
+    """PRIVACY.md, P8 and P16: names of tools are kept for those who have the same rights, not for a subject."""
+    with for_admins(tmp_path, "--exposure", "discovery", guest="ann") as served:
+        async with as_two(served.url) as (admin, guest):
+            scripts = [f"result(it.{name}({{}}):await())" for name in (THERE, MISSING)]
+            assert "region=None" in json.dumps(await admin.call("execute", script=scripts[0]))
+            one, other = [json.dumps(await guest.call("execute", script=each)) for each in scripts]
+            assert one.replace(THERE, MISSING) == other

@@ -76,9 +76,10 @@ class Behind:
         rules = (Rule("r", Who(), fields),)
         self.policed = PolicyEnforcer("it", Policy("1", {"t": ToolPolicy(rules, is_for_others=True)}, key=b"k" * 32))
 
-    def answers(self, structured):
-        """What a caller gets, which satisfies what the caller is listed."""
-        content = [{"type": "text", "text": structured if isinstance(structured, str) else json.dumps(structured)}]
+    def answers(self, structured, *beside):
+        """What a caller gets, which satisfies what the caller is listed; `beside` are further blocks of the answer."""
+        text = structured if isinstance(structured, str) else json.dumps(structured)
+        content = [{"type": "text", "text": text}, *beside]
         listed = self.policed.listed_definition(self.tool, NOBODY).get("outputSchema", True)
         raw = Raw({"structuredContent": structured, "content": content})
         answer = self.policed.visible_call_result(raw, self.tool, NOBODY, CallRecord())
@@ -143,6 +144,17 @@ def test_a_text_whose_member_is_allowed_is_sent(schema, name):
         return
     behind = Behind(schema, Fields(allow=paths(name, deep=False), deny=paths("**.fax")))
     assert behind.answers({name: PROSE})["structuredContent"] == {name: PROSE}
+
+
+@EVERY
+@pytest.mark.parametrize("text", [TOLD, PROSE])
+def test_what_is_beside_a_text_whose_member_is_allowed_is_not_sent(schema, name, text):
+    """PRIVACY.md, P1 and P2: the rest of the answer is not allowed with the member, whether it holds JSON or prose."""
+    beside = [{"type": "text", "text": "beside"}, {"type": "image", "data": "beside", "mimeType": "image/png"}]
+    behind = Behind(schema, Fields(allow=paths("result", "content", deep=False)))
+    answer = behind.answers(put(text, name), *beside)
+    assert "beside" not in json.dumps(answer)
+    assert name is None or SECRET in held(answer, name)
 
 
 @pytest.mark.parametrize("shape", ["or null", "marked", "list of types", "root or null"])

@@ -18,9 +18,11 @@ _T = TypeVar("_T")
 
 
 def by_signal(end: Callable[[], None]) -> None:
-    """Have SIGTERM and SIGINT end what is served."""
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, end)
+    """Have SIGTERM, SIGINT and SIGHUP end what is served."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        # A closing terminal sends SIGHUP to the gateway alone; `nohup` ignores it.
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            asyncio.get_running_loop().add_signal_handler(number, end)
 
 
 def run(work: Coroutine[Any, Any, _T]) -> _T:

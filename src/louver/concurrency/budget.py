@@ -8,10 +8,11 @@ BudgetByKey(50).take(address)   one budget of 50 for each address; an address th
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Generator, Hashable
 
 
 class PeerBudget:
@@ -60,3 +61,13 @@ class BudgetByKey:
         budget.give_back(amount)
         if not budget.used:
             del self._budgets[key]
+
+    @contextmanager
+    def using(self, key: Hashable | None) -> Generator[bool]:
+        """Use a part of what is left to a key within the block; `False` if nothing is left. `None` has no bound."""
+        is_taken = key is not None and self.take(key)
+        try:
+            yield is_taken or key is None
+        finally:
+            if is_taken:
+                self.give_back(key)

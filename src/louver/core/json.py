@@ -78,7 +78,9 @@ def is_deeper(raw: bytes, deepest: int) -> bool:
     """Whether a JSON text is nested deeper than `deepest` levels; found without recursion."""
     if _is_sparse(raw, b"[", deepest // 2) and _is_sparse(raw, b"{", deepest // 2):
         return False
-    left = brackets = _outside_texts(raw, b"[]{}")
+    brackets = _outside_texts(raw, b"[]{}")
+    # A text that closes more than it has opened is read no further.
+    left = brackets = brackets[: 2 * (brackets.count(b"[") + brackets.count(b"{"))]
     # Most texts nest a few levels deep; each pass removes one or two of them.
     for _ in range(min(8, deepest // 2)):
         left = left.replace(b"[]", b"").replace(b"{}", b"")

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from louver.gateway.config.model import AuditSettings
     from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.discovery.service import DiscoveryService
-    from louver.gateway.pipeline import FindSchema
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.policy_guard import Guard
     from louver.jsonrpc.codec import Params
@@ -105,8 +104,7 @@ class Gateway:
         self.upstreams: dict[str, Upstream] = {}
         # Includes upstreams that a reload removed: they may return, with the clients that they served.
         self._all_upstreams: dict[str, Upstream] = {}
-        self._pipeline = Pipeline(SERVER_INFO, self.listen_streams, self._use_schemas, on_opened, self._remove_client)
-        self.find_schema: FindSchema | None = None  # tool name -> input schema, once tools were listed
+        self._pipeline = Pipeline(SERVER_INFO, self.listen_streams, on_opened, self._remove_client)
         self._learned: dict[Path, LearnedFields] = {}
         self._audit: AuditWriter | None = None
         self._audit_settings: AuditSettings | None = None
@@ -121,8 +119,9 @@ class Gateway:
         """Equal for callers to whom the policies in force show the same."""
         return self._pipeline.audience(principal)
 
-    def _use_schemas(self, find: FindSchema | None) -> None:
-        self.find_schema = find
+    def input_schema(self, tool: str, principal: Principal) -> dict[str, Any] | None:
+        """The input schema of a tool, as it was listed to callers who see the same."""
+        return self._pipeline.input_schema(tool, principal)
 
     async def open(self) -> list[UpstreamState]:
         """Open all available upstreams and report their states."""

@@ -189,13 +189,11 @@ class Pipeline:
         self,
         server_info: dict[str, Any],
         listen_streams: ListenStreams,
-        use_schemas: Callable[[FindSchema | None], None],  # of listed tools; None before a list
         on_opened: Callable[[], None],
         remove_client: Callable[[GatewayClient], Awaitable[None]],
     ) -> None:
         self.scripts: ScriptRunner | None = None
         self.answer: Next
-        self._use_schemas = use_schemas
         self._server_info = server_info
         self._listen_streams = listen_streams
         self._on_opened = on_opened
@@ -206,6 +204,12 @@ class Pipeline:
         self._audit: AuditWriter | None = None
         self._close: Callable[[], None] = _no_op
         self.audience: Callable[[Principal], Hashable]  # equal for callers to whom the policies show the same
+        self._input_schemas: dict[Hashable, FindSchema] = {}  # of the tools listed to each audience
+
+    def input_schema(self, tool: str, principal: Principal) -> dict[str, Any] | None:
+        """The input schema of a tool that was listed to the caller's audience."""
+        find = self._input_schemas.get(self.audience(principal))
+        return None if find is None else find(tool)
 
     def retained_for(self, config: Config) -> RetainedState:
         """The kept state for a configuration: the current one where it fits."""
@@ -263,11 +267,18 @@ class Pipeline:
             routes, self._listen_streams, self._server_info, self._on_opened, self._remove_client, results=results
         )
 
+        input_schemas = self._input_schemas = {}
+
         def handler(views: ToolViews, principal: Principal) -> tuple[Next, Callable[[], None]]:
-            steps, close = layers(views, principal)
+            seen_by = audience(principal)
+            steps, close_layers = layers(views, principal, partial(input_schemas.__setitem__, seen_by))
+
+            def close() -> None:
+                close_layers()
+                input_schemas.pop(seen_by, None)
+
             return in_order([*steps, trace_request], forward), close
 
-        self._use_schemas(None)
         if enforcers:
             per_audience = PerAudience(
                 audience, lambda principal: handler(files.visible_views(principal, enforcers), principal)
@@ -285,6 +296,7 @@ class Pipeline:
         enforcers: Mapping[str, PolicyEnforcer],
         views: ToolViews,
         principal: Principal,
+        use_schemas: Callable[[FindSchema], None],
     ) -> tuple[list[Step], Callable[[], None]]:
         """The layers for one audience, outermost first, and the function that closes them."""
         schemas = ProjectedSchemas("private" if enforcers else "public")
@@ -297,7 +309,7 @@ class Pipeline:
         tools = ToolRegistry(views)
 
         def on_listed() -> None:
-            self._use_schemas(tools.input_schema)
+            use_schemas(tools.input_schema)
 
         layers: list[Step] = [
             ProjectionStep(

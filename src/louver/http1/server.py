@@ -13,6 +13,7 @@ import logging
 import re
 from collections import Counter
 from functools import lru_cache
+from heapq import nsmallest
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
@@ -20,7 +21,14 @@ from urllib.parse import unquote
 import h11
 
 from louver.http1.fast_heads import PlainHeads, plain_request
-from louver.limits import CLIENT_SILENCE_S, MAX_HTTP_HEAD, MIN_BODY_RATE
+from louver.limits import (
+    CLIENT_SILENCE_S,
+    EVICTED_SHARE,
+    MAX_HTTP_HEAD,
+    MAX_SMALL_CHUNKS,
+    MIN_BODY_RATE,
+    MIN_CHUNK_BYTES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -61,6 +69,8 @@ class PlainFirstProtocol(asyncio.Protocol):
         # Missing bytes of a plain request's body, the parser of any other request, and bytes after it.
         self._body_left = 0
         self._parser: h11.Connection | None = None
+        # The chunks of that request's body, and the bytes in them.
+        self._chunks = self._chunked = 0
         self._pipelined = b""
         self.is_paused = False
         self.writable = asyncio.Event()
@@ -185,6 +195,7 @@ class PlainFirstProtocol(asyncio.Protocol):
                 if isinstance(event, h11.Request):
                     self._begin_parsed(event, parser)
                 elif isinstance(event, h11.Data):
+                    self._count_chunk(event)
                     self._take(event.data)
                 elif isinstance(event, h11.EndOfMessage):
                     self._parser, self._pipelined = None, parser.trailing_data[0]
@@ -207,9 +218,17 @@ class PlainFirstProtocol(asyncio.Protocol):
             raise h11.RemoteProtocolError("a tunnel, or two lengths")
         version = request.http_version.decode("ascii")
         cycle = self._start_request(request.method.decode("ascii"), request.target, headers, version)
+        self._chunks = self._chunked = 0
         cycle.awaits_continue = parser.they_are_waiting_for_100_continue
         connection = b",".join(value for name, value in headers if name == b"connection")
         cycle.keep_alive = version == "1.1" and b"close" not in _words(connection)
+
+    def _count_chunk(self, data: h11.Data) -> None:
+        """Refuse a body in small chunks, whether or not anybody reads it."""
+        self._chunks += data.chunk_start
+        self._chunked += len(data.data)
+        if self._chunks > MAX_SMALL_CHUNKS + self._chunked // MIN_CHUNK_BYTES:
+            raise h11.RemoteProtocolError("too many small chunks")
 
     def _take(self, data: bytes) -> None:
         """Take in a part of the body; after the response it is dropped."""
@@ -287,16 +306,17 @@ class PlainFirstProtocol(asyncio.Protocol):
 
 
 def _evict_idle(connections: set[PlainFirstProtocol]) -> bool:
-    """Close an idle connection, the oldest of the address that has most of them; `False` if there is none."""
+    """Close idle connections, of the addresses that have most of them the oldest; `False` if there is none."""
     idle = [each for each in connections if each.is_idle]
-    if not idle:
-        return False
-    ((busiest, _),) = Counter(each.host for each in idle).most_common(1)
-    oldest = min((each for each in idle if each.host == busiest), key=lambda each: each.idle_since)
-    # Now, not when its end is noticed: the next client of a burst needs another place.
-    connections.discard(oldest)
-    oldest.transport.abort()
-    return True
+    by_host = Counter(each.host for each in idle)
+    # Several: looking at all of them for each client of a burst takes longer than serving it does.
+    number = max(1, len(connections) // EVICTED_SHARE)
+    evicted = nsmallest(number, idle, key=lambda each: (-by_host[each.host], each.idle_since))
+    for each in evicted:
+        # Now, not when its end is noticed: the next client of a burst needs another place.
+        connections.discard(each)
+        each.transport.abort()
+    return bool(evicted)
 
 
 def _address(name: tuple[Any, ...] | None) -> tuple[str, int] | None:

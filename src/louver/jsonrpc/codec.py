@@ -17,7 +17,7 @@ import orjson
 from louver.core.json import is_object
 from louver.jsonrpc import strict_json
 from louver.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError
-from louver.limits import MAX_READ_ON_LOOP
+from louver.limits import MAX_READ_ON_LOOP, MAX_TELLING_BYTES
 
 # MCP forbids to cancel `initialize`, and an old server does not know what `server/discover` was.
 NEVER_CANCELLED: Final = frozenset({"initialize", "server/discover"})
@@ -86,7 +86,9 @@ async def read_in_thread(raw: bytes) -> Message:
 
 def peek_response_id(raw: bytes) -> int | None:
     """The id of a response that cannot be read, as far as its beginning or its end shows it."""
-    if (found := _ID_FIRST.match(raw)) is None and _IS_RESPONSE.match(raw):
+    # White space is as long as the message: each pattern would go back over it.
+    start = raw[:MAX_TELLING_BYTES]
+    if (found := _ID_FIRST.match(start)) is None and _IS_RESPONSE.match(start):
         found = _ID_LAST.search(raw[-100:])
     return None if found is None else int(found[2])
 

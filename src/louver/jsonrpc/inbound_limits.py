@@ -22,6 +22,7 @@ from louver.limits import (
     MAX_CLIENT_VALUES,
     MAX_ID_BITS,
     MAX_ID_CHARACTERS,
+    MAX_TELLING_BYTES,
 )
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ def peek_request_id(raw: bytes) -> RequestId | None:
         # Half a surrogate pair cannot be written.
         str(request_id).encode()
         return request_id if is_id(request_id) else None
-    if (found := _ID_FIRST.match(raw) or _METHOD_FIRST.match(raw)) is None and _IS_REQUEST.match(raw):
+    # White space is as long as the message: each pattern would go back over it.
+    start = raw[:MAX_TELLING_BYTES]
+    if (found := _ID_FIRST.match(start) or _METHOD_FIRST.match(start)) is None and _IS_REQUEST.match(start):
         found = _ID_LAST.search(raw[-200:])
     return None if found is None else json.loads(found[1])
 

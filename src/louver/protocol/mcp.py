@@ -34,6 +34,9 @@ INPUT_REQUEST_METHODS: Final = frozenset({"elicitation/create", "roots/list", "s
 CLIENT_METHODS: Final = INPUT_REQUEST_METHODS | {"ping", "tasks/cancel", "tasks/get", "tasks/list", "tasks/result"}
 """Methods of the requests that a client answers, in the revisions with a handshake."""
 
+NOTIFICATION_PREFIX: Final = "notifications/"
+"""With it the methods of all notifications of MCP begin, and those of no request."""
+
 TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 PROMPTS_CHANGED: Final = "notifications/prompts/list_changed"
 RESOURCES_CHANGED: Final = "notifications/resources/list_changed"

@@ -10,6 +10,7 @@ import pytest
 from louver.catalogue.policy.policy import Policy, definition_digest
 from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.errors import InvalidPolicy
+from louver.limits import MAX_URI_BYTES
 
 KEY = b"k" * 32
 GOOD = """{
@@ -128,6 +129,14 @@ def test_callers_that_see_the_same_are_one_audience(policy):
         ("file:///public/a\u2003", False),
         ("file:///public/a%20b%25", True),
         ("file:///public/a..b", True),
+        ("file:///public/..;/private", False),
+        ("file:///public/%2e%2e%3bx=1/private", False),
+        ("file:///public/\uff0e\uff0e/private", False),
+        ("file:///public/%EF%BC%8E%EF%BC%8E/private", False),
+        ("file:///public/\u2025\uff0fprivate", False),
+        ("file:///public/.%E2%80%8B./private", False),
+        ("file:///public/a;b/\u00e9\uff0e", True),
+        (f"file:///public/{'a' * MAX_URI_BYTES}", False),
         ("", False),
     ],
 )

@@ -84,6 +84,11 @@ NEARLY = {
     "a trailing comma": '{"ssn": "078-05-1120",}',
     "a comment": '{/* it */ "ssn": "078-05-1120"}',
     "a comment in a list": f"[// it\n{OBJECT}]",
+    "a comment before it": f"// it\n{OBJECT}",
+    "several comments before it": f"/* it * is */ // so\r\n\t//\n/**/{OBJECT}",
+    "an object that is a comment": f"// {OBJECT}",
+    "a comment that does not end": f"/* {OBJECT}",
+    "a number without a zero": f"[.5, {OBJECT}]",
     "single quotes": "{'ssn': '078-05-1120'}",
     "no quotes": "{ssn: '078-05-1120'}",
     "a byte order mark": f"\ufeff{OBJECT}",
@@ -100,6 +105,7 @@ NEARLY = {
     "a string cut off": text(OBJECT)[:-2],
     "a string of escapes cut off": '"\\u007b\\u0022ssn\\u0022: \\u0022078-05-1120',
     "Python's own": "[None, {'ssn': '078-05-1120'}]",
+    "Python's tuples": "[(1, {'ssn': '078-05-1120'})]",
     "a list of lists": f"[[1], {OBJECT},]",
     "half a surrogate pair": '{"id": "\\ud83d", "s": 1}',
 }
@@ -137,6 +143,11 @@ def test_text_that_begins_like_json_and_is_not_is_withheld(nearly: str, said: di
         "`code` is code",
         "\u65e5\u672c\u8a9e",
         f"It is {OBJECT}",
+        "// to be done",
+        "/* to be done */ or not",
+        f"/* it is {OBJECT}",
+        f"// it is {OBJECT}",
+        "[(1) one, (2) two]",
         "<ssn>1</ssn>",
         "ssn: 1",
     ],
@@ -147,7 +158,11 @@ def test_prose_of_an_allowed_field_stays(prose: str):
 
 
 @pytest.mark.parametrize(
-    "part", ["[", "[ ", "`", "```a\n", "[1,", "[1]", "[1 ", "{a ", "{a}", '"', '\\"', "[[1", "\u200b[", "1.", "[1.e-"]
+    "part",
+    [
+        *("[", "[ ", "`", "```a\n", "[1,", "[1]", "[1 ", "{a ", "{a}", '"', '\\"', "[[1", "\u200b[", "1.", "[1.e-"),
+        *("/", "/*", "/* a", "/**/", "//\n", "// a\n", "[("),
+    ],
 )
 def test_a_long_text_is_looked_at_in_no_time(part: str):
     """Ours: a beginning has one reading."""

@@ -38,7 +38,9 @@ def main() -> None:
     is_merge = any(option.startswith("-set_cover_merge=") for option in options)
     options += ["-use_counters=0"] if is_merge else []
     folders = [corpus, *folders] if is_merge else [*(folders or [_found(name)]), corpus]
-    defaults = [f"-{key}={value}" for key, value in OPTIONS.items()]
+    # An input that fails is written there, and not into the folder where the command was given.
+    artifacts = f"-artifact_prefix={_found(name)}-"
+    defaults = [artifacts, *(f"-{key}={value}" for key, value in OPTIONS.items())]
     # libFuzzer starts this command again while it merges.
     command = f"{sys.executable} -m {__spec__.parent} {name}"
     atheris.Setup([command, *defaults, *options, *folders], check)

@@ -8,7 +8,7 @@ import pytest
 from gateway.auth.issuer import ISSUER, RESOURCE, SECRET, claims, issuer, now
 from louver.errors import AuthUnavailable
 from louver.gateway.auth import introspection
-from louver.gateway.auth.introspection import IntrospectionVerifier
+from louver.gateway.auth.introspection import CLIENT_ADDRESS, IntrospectionVerifier
 from louver.gateway.auth.settings import Auth, Introspection
 from louver.limits import CLOCK_SKEW_S, INTROSPECTED_S
 from server.kept import Clock
@@ -103,6 +103,32 @@ async def test_one_token_that_comes_many_times_at_once_is_asked_about_by_few(ser
     found = await asyncio.gather(*(by.verify_token("t") for _ in range(20)))
     assert all(found)
     assert len(served.asked) <= 2
+
+
+async def test_unknown_tokens_of_one_address_hold_up_no_other(served, monkeypatch):
+    """TRUST.md: 2,500 made-up tokens of one address had the others wait for 20 s, before any token was good."""
+    monkeypatch.setattr(introspection, "MAX_ADDRESS_INTROSPECTIONS", 2)
+    by = verifier(served)
+    served.tokens["t"] = active()
+    CLIENT_ADDRESS.set("192.0.2.1")
+    made_up = [asyncio.create_task(by.verify_token(f"made up {number}")) for number in range(10)]
+    CLIENT_ADDRESS.set("192.0.2.2")
+    assert await by.verify_token("t") is not None
+    found = await asyncio.gather(*made_up, return_exceptions=True)
+    assert found[:2] == [None, None]
+    assert {str(each) for each in found[2:]} == {"2 tokens of this address are being checked already"}
+    assert len(by._open_by_address) == len(by._open) == 0
+
+
+async def test_a_client_that_leaves_does_not_end_the_check_of_its_token(served):
+    """Ours: another may have brought the same one."""
+    by = verifier(served)
+    served.tokens["t"] = active()
+    leaving, staying = (asyncio.create_task(by.verify_token("t")) for _ in range(2))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    assert await staying is not None
+    assert len(served.asked) == 1
 
 
 async def test_few_tokens_are_remembered(served, monkeypatch):

@@ -13,12 +13,19 @@ from louver.gateway.transports.transport import ignore_notification
 from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.jsonrpc.errors import JsonRpcError
-from louver.limits import MAX_RESULTS
+from louver.limits import MAX_RESULTS, MAX_URI_BYTES
 from server.wire import NEW
 
 pytestmark = pytest.mark.anyio
 
 X, Y = "file:///x", "file:///y"
+
+
+def test_an_address_that_is_too_long_is_not_remembered():
+    """Ours: 1,000 addresses of 4 MB would be kept."""
+    owners, uri = ResourceOwners(), "file:///" + "x" * MAX_URI_BYTES
+    owners.record_read(uri, SimpleNamespace(name="a"))
+    assert owners.candidates(uri) == []
 
 
 class Shelves:

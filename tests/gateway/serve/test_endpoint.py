@@ -390,7 +390,8 @@ async def test_a_header_that_repeats_an_argument_must_say_the_same(said):
     """2026-07-28, "Mcp-Param": the SDK refuses what does not fit."""
     region = {"type": "string", "x-mcp-header": "Region"}
     gateway = served()
-    gateway._use_schemas({"tool": {"type": "object", "properties": {"region": region}}}.get)
+    schemas = {"tool": {"type": "object", "properties": {"region": region}}}
+    gateway._pipeline.input_schema = lambda tool, _principal: schemas.get(tool)
     heard = await post(McpEndpoint(gateway), body(arguments={"region": "eu"}), {"mcp-param-region": said})
     assert (heard.status, "error" in json.loads(heard.body)) == ((200, False) if said == "eu" else (400, True))
 
@@ -440,6 +441,31 @@ async def test_one_client_has_so_many_open_requests(monkeypatch):
     go_on.set()
     assert [each.status for each in await asyncio.gather(*calls)] == [200] * 3
     assert (await post(app, body())).status == 200
+
+
+async def test_the_unanswered_requests_of_one_client_have_so_many_bytes(monkeypatch):
+    """Ours: `MAX_PEER_UNANSWERED_BYTES`; 12 calls of 2 MB that an upstream did not answer took 330 MB."""
+    monkeypatch.setattr(endpoint, "MAX_PEER_UNANSWERED_BYTES", 2 * len(body()))
+    begun, go_on, count = asyncio.Event(), asyncio.Event(), 0
+
+    async def waits(_request, _call_next):
+        nonlocal count
+        count += 1
+        if count == 2:
+            begun.set()
+        await go_on.wait()
+        return dict(RESULT)
+
+    app = McpEndpoint(served(waits))
+    calls = [asyncio.create_task(post(app, body())) for _ in range(2)]
+    await begun.wait()
+    refused = await post(app, body())
+    assert (refused.status, dict(refused.sent[0]["headers"])[b"retry-after"]) == (429, b"1")
+    calls.append(asyncio.create_task(post(app, body(), client=("127.0.0.8", 1))))
+    go_on.set()
+    assert [each.status for each in await asyncio.gather(*calls)] == [200] * 3
+    assert (await post(app, body())).status == 200
+    assert len(app._unanswered) == 0
 
 
 async def test_the_unfinished_bodies_of_one_client_are_bounded(monkeypatch):

@@ -20,7 +20,7 @@ from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving, until
 from louver.gateway.serve.http import OpenRequests, bind_socket, serve
 from louver.limits import DRAIN_S as DRAINED_S
-from louver.limits import MAX_EVENT_BYTES, MAX_WATCHED, UPSTREAM_EXIT_SECONDS
+from louver.limits import MAX_EVENT_BYTES, MAX_URI_BYTES, MAX_WATCHED, UPSTREAM_EXIT_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -725,6 +725,20 @@ async def test_who_wants_to_watch_too_much_is_told(folder):
             wanted = {"resourceSubscriptions": [f"test://{number}" for number in range(MAX_WATCHED + 1)]}
             error = await modern.error("subscriptions/listen", notifications=wanted)
             assert error == {"code": -32602, "message": "one request watches at most 10000 resources"}
+
+
+@pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+async def test_who_wants_to_watch_a_resource_with_too_long_an_address_is_told(folder, era):
+    """Ours: 10,000 addresses of 4 MB would be kept."""
+    uri = "test://" + "a" * MAX_URI_BYTES
+    with serving(*unruly(folder, isolation="shared")) as served:
+        async with raw(served.url, era) as client:
+            if era == HANDSHAKE:
+                error = await client.error("resources/subscribe", uri=uri)
+            else:
+                wanted = {"resourceSubscriptions": ["test://a", uri]}
+                error = await client.error("subscriptions/listen", notifications=wanted)
+            assert error == {"code": -32602, "message": "the address of a watched resource has at most 8192 characters"}
 
 
 async def test_a_resource_is_watched_for_those_who_watch_it(folder):

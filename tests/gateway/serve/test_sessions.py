@@ -14,6 +14,7 @@ from louver.gateway.serve import sessions
 from louver.gateway.serve.endpoint import McpEndpoint
 from louver.gateway.serve.exchange import IDENTITY
 from louver.jsonrpc.errors import JsonRpcError
+from louver.limits import MAX_OPENING_BYTES
 from louver.server.request import Identity
 from server.threads import turns
 
@@ -532,7 +533,7 @@ async def test_notifications_of_one_client_are_forwarded_in_order_and_bounded(an
         asyncio.create_task(
             send(
                 app,
-                {"jsonrpc": "2.0", "method": "x/y", "params": {"n": number}},
+                {"jsonrpc": "2.0", "method": "notifications/x", "params": {"n": number}},
                 session=session,
                 heard=each,
                 **{IDENTITY: ANN},
@@ -543,7 +544,8 @@ async def test_notifications_of_one_client_are_forwarded_in_order_and_bounded(an
     await heard[3].began.wait()
     await turns()
     assert ([each.status for each in heard], taken) == ([202, 202, 202, 429], [0])
-    note = asyncio.create_task(send(app, {"jsonrpc": "2.0", "method": "x/y"}, session=other, **{IDENTITY: BOB}))
+    message = {"jsonrpc": "2.0", "method": "notifications/x"}
+    note = asyncio.create_task(send(app, message, session=other, **{IDENTITY: BOB}))
     go_on.set()
     assert (await note).status == 202
     await asyncio.gather(*sent)
@@ -591,6 +593,18 @@ async def test_a_session_that_is_not_opened_is_none(app, answers, monkeypatch):
     refused = await send(app, asks("initialize", 0))
     assert "error" in events(refused)[-1][1]
     await opened(app)
+
+
+async def test_what_a_session_keeps_of_its_opening_is_bounded(app):
+    """Ours: `MAX_OPENING_BYTES`; 1,000 sessions that keep 4 MB each would take more memory than there is."""
+    large = {**WHO, "clientInfo": {"name": "x" * MAX_OPENING_BYTES, "version": "1"}}
+    refused = await send(app, asks("initialize", 0, **large))
+    assert (refused.status, json.loads(refused.body)["error"]["message"]) == (
+        413,
+        "Content Too Large: 'initialize' has at most 16384 bytes",
+    )
+    session = await opened(app)
+    assert (await send(app, asks("initialize", 0, **large), session=session)).status == 413
 
 
 async def test_a_session_without_requests_ends_in_time(answers, monkeypatch):

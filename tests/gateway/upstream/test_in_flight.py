@@ -11,6 +11,7 @@ import pytest
 from fixtures.forking import PYTHON
 from gateway.links import FIXTURES, begun, turns
 from gateway.raw import HANDSHAKE, STATELESS
+from louver.concurrency.budget import BudgetByKey
 from louver.errors import UpstreamError, UpstreamTimeout, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.transports.http import HttpTransport
@@ -128,6 +129,38 @@ async def test_while_a_client_is_asked_no_time_of_its_calls_counts():
     async with session_for(bob, timeout_s=1) as session:
         result = await session.call(Slow(bob, session), "tools/call", {"name": "ask"})
         assert result["answered"]["result"] == {"roots": []}
+
+
+class Thinking(GatewayCaller):
+    """A request of a client that answers once it may."""
+
+    asked: list[asyncio.Event]
+
+    def __init__(self, client):
+        super().__init__(client)
+        object.__setattr__(self, "asked", [])
+
+    async def ask(self, method, params):
+        self.asked.append(asyncio.Event())
+        await self.asked[-1].wait()
+        return {"roots": []}
+
+
+async def test_who_does_not_answer_takes_no_questions_from_others():
+    """TRUST.md: 200 questions that one client left open were all that the upstream had, and others were not asked."""
+    ann, bob = Asking("ann"), Asking("bob")
+    ann.peer, bob.peer = "ann", "bob"
+    thinks = Thinking(ann)
+    async with session_for(ann, bob) as session:
+        session._peer_questions = BudgetByKey(1)
+        first = asyncio.create_task(session._ask_client(ann, thinks.ask, "roots/list", None))
+        await turns()
+        with pytest.raises(JsonRpcError, match="has not answered 1 earlier requests"):
+            await session._ask_client(ann, thinks.ask, "roots/list", None)
+        assert await session._ask_client(bob, bob.ask, "roots/list", None) == {"by": "bob"}
+        thinks.asked[0].set()
+        assert await first == {"roots": []}
+        assert len(session._peer_questions) == 0
 
 
 async def test_who_has_given_up_a_call_itself_is_asked():

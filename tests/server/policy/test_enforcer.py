@@ -369,6 +369,15 @@ def test_what_is_not_let_through_does_not_reach_the_server(policed, method, para
     assert refused.value.code == code
 
 
+def test_addresses_of_resources_are_completed_where_these_are_covered(policed):
+    """PRIVACY.md, P2: what is completed is part of an address."""
+    check = policed(let=["completion"], resources=["file:///open/*"]).check_client_request
+    for reference in ({"type": "ref/prompt", "name": "p"}, {"type": "ref/resource", "uri": "file:///open/{name}"}):
+        assert check("completion/complete", {"ref": reference}) is None
+    with pytest.raises(JsonRpcError, match="Unknown resource"):
+        check("completion/complete", {"ref": {"type": "ref/resource", "uri": "file:///private/{name}"}})
+
+
 def test_what_needs_no_answer_of_the_server_has_one(policed):
     """Ours: a client that asks for it goes on."""
     assert policed().check_client_request("logging/setLevel", {"level": "info"}) == {}
@@ -413,6 +422,16 @@ def test_what_is_let_through_has_no_meta_of_the_servers_own(policed):
         "cacheScope": "private",
         "_meta": {"a.b/c": 1},
     }
+
+
+def test_of_a_resource_only_what_is_covered_is_sent(policed):
+    """PRIVACY.md, P2: what a server adds to a read can be of another address."""
+    contents = [{"uri": "file:///open", "text": "open"}, {"uri": "file:///private", "text": SECRET}]
+    said = {"related": contents[1:], "text": SECRET, "ttlMs": 5, "resultType": "complete"}
+    read = policed(resources=["file:///open"]).visible_result
+    kept = {"ttlMs": 5, "resultType": "complete"}
+    assert read(Raw({**said, "contents": contents}), CallRecord()).value == {**kept, "contents": contents[:1]}
+    assert read(Raw(said), CallRecord()).value == kept
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, get_args
+from unicodedata import normalize
 from urllib.parse import unquote
 
 from louver.catalogue.files.folder import read_json
@@ -20,9 +21,11 @@ from louver.catalogue.files.open_regular import trusted
 from louver.core.json import digest, is_array, is_object
 from louver.core.nearest import did_you_mean
 from louver.core.paths.path import FieldPath, fold
+from louver.core.policy.name_variants import without_invisible
 from louver.core.policy.visibility import Fields
 from louver.core.wrapper import text_wrapper
 from louver.errors import InvalidPolicy, InvalidProjection
+from louver.limits import MAX_URI_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +58,8 @@ _SKIPPED: Final = re.compile(r"[\x00-\x20\x7f-\x9f]")
 # Layers of percent-encoding that are decoded; a URI with more is not plain.
 _MOST_ENCODINGS: Final = 8
 
-_UP: Final = re.compile(r"(?:^|[/\\])\.\.(?:[/\\?#]|$)")
+# A segment may have parameters, which readers strip: `..;x=1`.
+_UP: Final = re.compile(r"(?:^|[/\\])\.\.(?:[/\\?#;]|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +165,12 @@ def definition_digest(tool: dict[str, Any]) -> str:
 
 def _is_plain(uri: str) -> bool:
     """Whether a URI has neither `..` nor characters that readers strip, in any layer of encoding."""
-    if _SKIPPED.search(uri) or uri != uri.strip():
+    if len(uri) > MAX_URI_BYTES or _SKIPPED.search(uri) or uri != uri.strip():
         return False
     for _ in range(_MOST_ENCODINGS):
-        # A reader that decodes may also strip the decoded characters.
-        if _UP.search(_SKIPPED.sub("", uri)):
+        # A reader that decodes may also strip the decoded characters, and take others for dots and slashes.
+        read = uri if uri.isascii() else normalize("NFKC", without_invisible(uri))
+        if _UP.search(_SKIPPED.sub("", read)):
             return False
         if (decoded := unquote(uri)) == uri:
             return True

@@ -24,18 +24,20 @@ if TYPE_CHECKING:
 WITHHELD: Final = "[withheld: the text begins like JSON and is not strict JSON, so what of it may be seen is not known]"
 
 # What parsers of JSON and of its dialects read as a value without names.
-_SCALAR = r"(?:[+-]?\d[\w.+-]*+|true|false|null|[+-]?(?:NaN|nan|Infinity|inf)|undefined|None|True|False)"
+_SCALAR = r"(?:[+-]?\.?\d[\w.+-]*+|true|false|null|[+-]?(?:NaN|nan|Infinity|inf)|undefined|None|True|False)"
 _SPACE = r"[\s\x00-\x1f\x7f]*+"
 
 # Prose may also begin with a bracket: `[Bug] ...`, `[1] ...`, `[ ] ...`, `[name](url)`, `{name} ...`.
 _BEGINNING: Final = re.compile(
     rf"""(?>
-        [^\w{{\[\\`~]++                                             # white space, marks, quotes
+        //[\x20\t]*+(?=\w)[^\n\r\u2028\u2029]*+                       # a comment, whose words are not looked at
+      | /\*++\s*+(?=\w)(?:[^*]|\*(?!/))*+\*/
+      | [^\w{{\[\\`~/]++ | /                                        # white space, marks, quotes
       | [`~]++[\w+.\#-]*+(?:[^\n{{\[\\]*+\n)?+                      # a code fence
       | \[{_SPACE}(?:{_SCALAR}{_SPACE}(?:,{_SPACE}{_SCALAR}{_SPACE})*+)?+\](?!{_SPACE}\Z)
       | \{{[\w\x20.-]++\}}                                          # a placeholder
     )*+
-    (?: \{{ | (?<=["'])\\ | \[[\s\x00-\x1f\x7f\[]*+(?:["'{{\],]|\\[nrtu"'/\\]|/[/*]|{_SCALAR}{_SPACE}[,\]]) )""",
+    (?: \{{ | (?<=["'])\\ | \[[\s\x00-\x1f\x7f\[(]*+(?:["'{{\],]|\\[nrtu"'/\\]|/[/*]|{_SCALAR}{_SPACE}[,\]]) )""",
     re.VERBOSE,
 )
 

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Router
 
 from louver.errors import AuthUnavailable
-from louver.gateway.auth.introspection import IntrospectionVerifier
+from louver.gateway.auth.introspection import CLIENT_ADDRESS, IntrospectionVerifier
 from louver.gateway.auth.settings import Introspection, Jwks
 from louver.gateway.auth.signed import JwtVerifier
 from louver.gateway.auth.static import StaticTokenVerifier
@@ -78,6 +78,7 @@ class _Backend(BearerAuthBackend):
     """The SDK's backend, extended for a verifier that cannot reach its issuer."""
 
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, AuthenticatedUser] | None:
+        CLIENT_ADDRESS.set(None if conn.client is None else conn.client.host)
         try:
             return await super().authenticate(conn)
         except AuthUnavailable as error:

@@ -13,9 +13,12 @@ import hashlib
 import logging
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from functools import partial
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from louver.concurrency.budget import BudgetByKey
 from louver.core import json
 from louver.core.json import members
 from louver.errors import AuthUnavailable
@@ -24,6 +27,7 @@ from louver.gateway.auth.fetch import fetch
 from louver.limits import (
     CLOCK_SKEW_S,
     INTROSPECTED_S,
+    MAX_ADDRESS_INTROSPECTIONS,
     MAX_INTROSPECTED,
     MAX_INTROSPECTIONS,
     MAX_TOKEN_CHARACTERS,
@@ -39,6 +43,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+CLIENT_ADDRESS: Final = ContextVar[str | None]("louver_client_address", default=None)
+"""The address of the client whose request brings the token."""
+
+
 class IntrospectionVerifier:
     """Token verifier by introspection; `clock` returns seconds since the epoch."""
 
@@ -50,6 +58,9 @@ class IntrospectionVerifier:
         self._clock = clock
         self._cache: OrderedDict[bytes, tuple[float, AccessToken | None]] = OrderedDict()
         self._semaphore = asyncio.Semaphore(MAX_INTROSPECTIONS)
+        # By digest: requests that bring the same token wait for the same answer.
+        self._open: dict[bytes, asyncio.Task[None]] = {}
+        self._open_by_address = BudgetByKey(MAX_ADDRESS_INTROSPECTIONS)
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """Return the access token; `None` if it is invalid."""
@@ -57,11 +68,25 @@ class IntrospectionVerifier:
             return None
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
         if not self._is_cached(digest):
-            async with self._semaphore:
-                # Another request may have introspected the token meanwhile.
-                if not self._is_cached(digest):
-                    self._store(digest, self._parse_response(await self._introspect(token)))
+            if (checking := self._open.get(digest)) is None:
+                checking = self._open[digest] = asyncio.create_task(self._check(digest, token))
+                checking.add_done_callback(partial(self._on_checked, digest))
+            # A client that leaves does not end it for the others.
+            await asyncio.shield(checking)
         return self._cache[digest][1]
+
+    async def _check(self, digest: bytes, token: str) -> None:
+        with self._open_by_address.using(CLIENT_ADDRESS.get()) as is_within:
+            if not is_within:
+                raise AuthUnavailable(f"{self._open_by_address.limit} tokens of this address are being checked already")
+            async with self._semaphore:
+                self._store(digest, self._parse_response(await self._introspect(token)))
+
+    def _on_checked(self, digest: bytes, checking: asyncio.Task[None]) -> None:
+        del self._open[digest]
+        # Retrieve its error: all that waited for it may have left.
+        if not checking.cancelled():
+            checking.exception()
 
     def _is_cached(self, digest: bytes) -> bool:
         return digest in self._cache and self._clock() < self._cache[digest][0]

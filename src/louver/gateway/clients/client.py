@@ -16,7 +16,7 @@ from louver.gateway.clients.outbox import Outbox
 from louver.gateway.clients.revisions import is_modern
 from louver.gateway.upstream.negotiation import ClientIdentity
 from louver.jsonrpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, JsonRpcError
-from louver.limits import MAX_URI_PARTS
+from louver.limits import MAX_URI_BYTES, MAX_URI_PARTS
 from louver.protocol.mcp import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, LOG_LEVEL_META_KEY, RESOURCE_UPDATED
 from louver.protocol.names import PREFIX
 from louver.protocol.requests import LogLevel
@@ -37,7 +37,8 @@ _STDIO_OWNER = "host"
 
 def resource_and_parents(uri: object) -> Iterator[str]:
     """The URIs of a resource and its parents: a server may report a change of a part of what is watched."""
-    if not isinstance(uri, str):
+    # A longer one cannot be watched.
+    if not isinstance(uri, str) or len(uri) > MAX_URI_BYTES:
         return
     yield uri
     for _ in range(MAX_URI_PARTS):
@@ -154,7 +155,7 @@ def modern_client(request: Request) -> GatewayClient:
     identity = ClientIdentity(request.revision, members(info), members(capabilities))
     # Over stdio there is only one host.
     owner = _STDIO_OWNER if request.address is None else request.identity.key
-    client = GatewayClient(request.revision, identity, owner=owner)
+    client = GatewayClient(request.revision, identity, owner=owner, peer=request.peer)
     client.log_level = meta.get(LOG_LEVEL_META_KEY)
     return client
 

@@ -49,7 +49,9 @@ class Execute:
         visible_servers = VisibleServers(self._upstreams, built_in_call.caller.client, built_in_call.ask)
         caller = built_in_call.caller.request.counted_as
         on_called = _Progress(built_in_call.caller).on_called
-        host = ScriptHost(DiscoveryService(visible_servers), visible_servers, self._scripts.names, caller, on_called)
+        # Tokens of one principal may have different rights.
+        seen_by = (caller, built_in_call.caller.identity)
+        host = ScriptHost(DiscoveryService(visible_servers), visible_servers, self._scripts.names, seen_by, on_called)
         # One address may be many clients behind a proxy, so its scripts are not limited to one at a time.
         queue_key: Hashable = object() if caller.startswith("address ") else caller
         value = await self._scripts.run(built_in_call.arguments["script"], host, queue_key)

@@ -13,6 +13,7 @@ from louver.errors import UnknownResult, UpstreamError
 from louver.gateway.clients.client import ClientRequest, GatewayClient, client_of, handshake_client, open_client
 from louver.gateway.clients.revisions import negotiated_version, supported_versions
 from louver.gateway.routing.dispatch import upstream_problem
+from louver.gateway.upstream.subscriptions import check_watchable
 from louver.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
 from louver.limits import MAX_WATCHED
 from louver.protocol.mcp import CONNECTION_NOTIFICATIONS
@@ -122,6 +123,8 @@ class Forward:
         uris: list[str] = wanted.get("resourceSubscriptions") or []
         if len(uris) > MAX_WATCHED:
             raise JsonRpcError(code=INVALID_PARAMS, message=f"one request watches at most {MAX_WATCHED} resources")
+        for uri in uris:
+            check_watchable(uri)
         async with self._routes.watching(caller, uris):
             meta = await self._listen_streams.serve(request)
         result = envelope(self._server_info, request)

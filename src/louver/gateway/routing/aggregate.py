@@ -27,8 +27,9 @@ from louver.gateway.clients.revisions import opening_for_modern, with_envelope
 from louver.gateway.routing.dispatch import Dispatcher, is_unavailable, kept_for, opening_of, watching
 from louver.gateway.routing.resource_owners import ResourceOwners
 from louver.gateway.routing.slow_lists import SlowLists, UpstreamList
-from louver.gateway.routing.task_owners import TaskOwners, task_id_of
+from louver.gateway.routing.task_owners import TaskOwners
 from louver.gateway.upstream.list_cache import change_notification
+from louver.gateway.upstream.task_bindings import TASK_LIST, TASK_METHODS, task_id_of
 from louver.jsonrpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcError
 from louver.limits import LEFT_OUT_S
 from louver.protocol.names import SERVER
@@ -49,19 +50,17 @@ logger = logging.getLogger(__name__)
 SEPARATOR: Final = "__"
 
 _TEMPLATE_LIST: Final = "resources/templates/list"
-_TASK_LIST: Final = "tasks/list"
 # List method -> its member, and the key that identifies an entry.
 _LISTS: Final = {
     "tools/list": ("tools", "name"),
     "prompts/list": ("prompts", "name"),
     "resources/list": ("resources", "uri"),
     _TEMPLATE_LIST: ("resourceTemplates", "uriTemplate"),
-    _TASK_LIST: ("tasks", "taskId"),
+    TASK_LIST: ("tasks", "taskId"),
 }
 
 _NAME_METHODS: Final = ("tools/call", "prompts/get")
 _URI_METHODS: Final = ("resources/read", "resources/subscribe", "resources/unsubscribe")
-_TASK_METHODS: Final = ("tasks/get", "tasks/result", "tasks/cancel")
 _CAPABILITIES: Final[dict[str, dict[str, Any]]] = {
     "tools": {"listChanged": True},
     "prompts": {"listChanged": True},
@@ -128,7 +127,7 @@ class AggregateRoutes:
             return result
         if method in _URI_METHODS:
             return await self._route_by_uri(caller, method, params)
-        if method in _TASK_METHODS:
+        if method in TASK_METHODS:
             return await self._route_by_task(caller, method, params)
         if method == "completion/complete":
             return await self._complete(caller, params)
@@ -202,7 +201,7 @@ class AggregateRoutes:
                 entries += [{**entry, "name": prefix + entry["name"]} async for entry in yielding(listed)]
             else:
                 entries += [entry for entry in listed if owners.setdefault(entry[key], upstream) is upstream]
-        if method == _TASK_LIST:
+        if method == TASK_LIST:
             caller_key = _caller_key(caller)
             for task_id, upstream in owners.items():
                 self._task_owners.record(caller_key, task_id, upstream)

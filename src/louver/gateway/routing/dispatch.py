@@ -83,7 +83,8 @@ class Dispatcher:
         owner = (upstream.name, guard, caller.identity)
         send = partial(self._converted, session, method, owner)
         if guard is None:
-            return await send(caller, params)
+            upstream.tasks.check(caller.client.peer, method, params)
+            return upstream.tasks.bind(caller.client.peer, method, await send(caller, params))
         return await guard.send(session, caller, method, params, send)
 
     def _converted(

@@ -75,6 +75,8 @@ class ResourceOwners:
 
 
 def _remember(known: OrderedDict[str, Upstream], uri: str, upstream: Upstream) -> None:
+    if len(uri) > MAX_URI_BYTES:
+        return
     known.setdefault(uri, upstream)
     if len(known) > MAX_RESULTS:
         known.popitem(last=False)
@@ -93,6 +95,8 @@ class UriTemplate:
         self._literal_prefix = text.partition("{")[0]
 
     def matches(self, uri: str) -> bool:
+        if len(uri) > MAX_URI_BYTES:
+            return False
         if not self._literal_prefix or not uri.startswith(self._literal_prefix) or self._parts is None:
             return False
         end, variables, wide, steps = self._automaton

@@ -9,21 +9,14 @@ Source: MCP 2025-11-25, "Tasks": an id is unique among the tasks of its server.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from louver.core.json import members
 from louver.limits import MAX_TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from louver.gateway.upstream.upstream import Upstream
-
-
-def task_id_of(result: dict[str, Any]) -> str | None:
-    """The id of the task that a call has made, if any."""
-    task_id = members(result["task"]).get("taskId") if "task" in result else None
-    return task_id if isinstance(task_id, str) else None
 
 
 class TaskOwners:

@@ -34,7 +34,7 @@ from louver.jsonrpc.errors import (
     UNSUPPORTED_PROTOCOL_VERSION,
     JsonRpcError,
 )
-from louver.limits import MAX_PEER_BODY_BYTES, MAX_READ_ON_LOOP, PING_S, WATCH_AFTER_S
+from louver.limits import MAX_PEER_BODY_BYTES, MAX_PEER_UNANSWERED_BYTES, MAX_READ_ON_LOOP, PING_S, WATCH_AFTER_S
 from louver.protocol.headers import param_mismatch
 from louver.protocol.mcp import (
     HANDSHAKE_VERSIONS,
@@ -47,7 +47,7 @@ from louver.protocol.mcp import (
 from louver.server.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Awaitable, Sequence
 
     from starlette.types import Receive, Scope, Send
 
@@ -84,6 +84,7 @@ class McpEndpoint:
         self._sessions = HttpSessions(gateway.answer, gateway.audience)
         self._requests = BudgetByKey(client_connections() // 2)
         self._bodies = BudgetByKey(MAX_PEER_BODY_BYTES)
+        self._unanswered = BudgetByKey(MAX_PEER_UNANSWERED_BYTES)
         self._unwatched = Deadlines(WATCH_AFTER_S, Watch.begin)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
@@ -114,6 +115,8 @@ class McpEndpoint:
                 await self._serve_modern(exchange)
         finally:
             self._requests.give_back(exchange.peer)
+            if exchange.size:
+                self._unanswered.give_back(exchange.peer, exchange.size)
 
     def _refused(self, exchange: HttpExchange) -> tuple[int, str] | None:
         headers = exchange.headers
@@ -141,6 +144,10 @@ class McpEndpoint:
         if body is None:
             await exchange.respond_text(413, "Request body too large")
             return None
+        if not self._unanswered.take(exchange.peer, len(body)):
+            await exchange.refuse_for_now(429, "Too many bytes of unanswered requests of one client")
+            return None
+        exchange.size = len(body)
         try:
             return inbound.read(body)
         except JsonRpcError as error:
@@ -222,18 +229,16 @@ class McpEndpoint:
             raise JsonRpcError(HEADER_MISMATCH, f"{repeated} header appears more than once")
         version = check_envelope(message, headers)
         if message["method"] == "tools/call":
-            self._check_arguments(message["params"], headers)
+            self._check_arguments(message["params"], exchange)
         return version
 
-    def _check_arguments(self, params: dict[str, Any], headers: Mapping[str, str]) -> None:
-        """Refuse a call whose headers differ from the arguments that they repeat."""
-        arguments = members(params.get("arguments"))
-        if not arguments and not any(header.startswith(PARAM_HEADER_PREFIX) for header in headers):
+    def _check_arguments(self, params: dict[str, Any], exchange: HttpExchange) -> None:
+        """Refuse a call whose headers differ from the arguments that they repeat, by what its caller was listed."""
+        arguments, name = members(params.get("arguments")), params.get("name")
+        if not arguments and not any(header.startswith(PARAM_HEADER_PREFIX) for header in exchange.headers):
             return
-        name, find = params.get("name"), self._gateway.find_schema
-        if find is None or not isinstance(name, str) or (schema := find(name)) is None:
-            return
-        if (mismatch := param_mismatch(schema, arguments, headers)) is not None:
+        schema = self._gateway.input_schema(name, exchange.identity.principal) if isinstance(name, str) else None
+        if schema is not None and (mismatch := param_mismatch(schema, arguments, exchange.headers)) is not None:
             raise JsonRpcError(HEADER_MISMATCH, mismatch)
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from louver.jsonrpc.codec import Result, error_response
 from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
+from louver.protocol.mcp import NOTIFICATION_PREFIX
 
 if TYPE_CHECKING:
     from louver.jsonrpc.codec import RequestId
@@ -38,6 +39,9 @@ async def respond(answer: Next, request: Request) -> tuple[bytes, JsonRpcError |
 
 async def forward_notification(answer: Next, request: Request) -> None:
     """Pass on a notification of a client; errors are not reported."""
+    if not request.method.startswith(NOTIFICATION_PREFIX):
+        # A request without an id: a server that looks at the method alone would serve it, and no rule would be checked.
+        return
     try:
         await answer(request)
     except Exception as error:  # noqa: BLE001 - the client gets no response, and its next message is served

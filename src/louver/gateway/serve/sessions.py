@@ -33,6 +33,7 @@ from louver.jsonrpc.errors import REQUEST_CANCELLED, JsonRpcError
 from louver.limits import (
     HTTP_SESSION_IDLE_S,
     MAX_HTTP_SESSIONS,
+    MAX_OPENING_BYTES,
     MAX_PEER_SESSIONS,
     MAX_UNFORWARDED,
     PING_S,
@@ -77,6 +78,9 @@ class HttpSessions:
         session = self._find_own(exchange)
         is_initialize = message.get("method") == "initialize" and "id" in message
         is_opening = is_initialize and SESSION_HEADER not in exchange.headers
+        if is_initialize and exchange.size > MAX_OPENING_BYTES:
+            await exchange.refuse(413, f"Content Too Large: 'initialize' has at most {MAX_OPENING_BYTES} bytes")
+            return
         if is_opening:
             if len(self._sessions) >= MAX_HTTP_SESSIONS:
                 await exchange.refuse_for_now(503, "Too many open sessions")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from louver.concurrency.budget import PeerBudget
+from louver.concurrency.budget import BudgetByKey, PeerBudget
 from louver.limits import (
+    MAX_PEER_CALLS,
     MAX_UPSTREAM_CONNECTIONS,
     MAX_UPSTREAM_IDLE,
     MAX_UPSTREAM_NOTIFICATIONS,
@@ -17,6 +18,7 @@ from louver.limits import (
 class UpstreamBudgets:
     def __init__(self) -> None:
         self.connections = PeerBudget(MAX_UPSTREAM_CONNECTIONS)
+        self.calls = BudgetByKey(MAX_PEER_CALLS)  # by whose they are
         self.idle = PeerBudget(MAX_UPSTREAM_IDLE)  # connections
         self.questions = PeerBudget(MAX_UPSTREAM_QUESTIONS)  # its requests, until their answers are sent
         self.notifications = PeerBudget(MAX_UPSTREAM_NOTIFICATIONS)  # to it, until it has accepted them

@@ -82,7 +82,10 @@ class HttpTransport:
         request = codec.request(request_id, call.method, call.params)
         stream: EventStream | None = None
         is_settled = False  # the upstream does not work on it any more, as far as is known
-        with self._unless_closed():
+        with self._unless_closed(), self._budgets.calls.using(call.peer) as is_within:
+            if not is_within:
+                limit = self._budgets.calls.limit
+                raise UpstreamUnavailable(f"one client has at most {limit} calls of the upstream at once", limit=limit)
             try:
                 response = await self._endpoint.post(request, call.method, call.params, call.headers)
                 is_settled = response.status != 200

@@ -16,7 +16,7 @@ from louver.jsonrpc.errors import INVALID_REQUEST, JsonRpcError
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Hashable, Mapping
 
     from louver.jsonrpc.codec import Params
 
@@ -39,6 +39,7 @@ class Call(NamedTuple):
     on_pause: Callable[[], Awaitable[None]] = ignore_pause
     # set if the answer comes after all once the call was abandoned, but not over HTTP: its stream has ended
     on_late: asyncio.Event | None = None
+    peer: Hashable = None  # whose budget it uses; `None` for nobody's
 
 
 class RefusesAllRequests(JsonRpcError):

@@ -1,6 +1,7 @@
 """Which clients get a notification of an upstream. In the stream of a call, its client gets it.
 
     progress, task status, log    the client, if only one can be meant; else logs go to all that want their level
+    task status                   of these, to the client alone that made the task
     list_changed                  all clients, debounced
     resources/updated             all clients that watch the resource or a parent of it
 
@@ -18,6 +19,7 @@ from louver.concurrency.background import BackgroundTasks
 from louver.gateway.clients.client import resource_and_parents
 from louver.gateway.tally import Tally
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
+from louver.gateway.upstream.task_bindings import TASK_STATUS
 from louver.limits import CALM_S
 from louver.protocol.mcp import RESOURCE_UPDATED
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from louver.gateway.upstream.in_flight import InFlight
     from louver.gateway.upstream.policy_guard import Guard
     from louver.gateway.upstream.subscribers import Subscribers
+    from louver.gateway.upstream.task_bindings import TaskBindings
     from louver.jsonrpc.codec import Params
 
 
@@ -36,7 +39,7 @@ logger = logging.getLogger(__name__)
 
 _LOG: Final = "notifications/message"
 # They belong to one client's request, but name it by a token that another client may use too.
-_SINGLE_CLIENT_METHODS: Final = frozenset({"notifications/progress", "notifications/tasks/status"})
+_SINGLE_CLIENT_METHODS: Final = frozenset({"notifications/progress", TASK_STATUS})
 
 
 class Notifications:
@@ -49,6 +52,7 @@ class Notifications:
         on_list_changed: Callable[[str], None],  # called for each `list_changed`
         default_level: Callable[[], str | None],  # log level for clients that set none; `None`: every level
         guard: Guard | None,
+        tasks: TaskBindings,
     ) -> None:
         self._dropped = Tally(logger, f"notifications of upstream {name!r} that are dropped", logging.INFO)
         self._subscribers = subscribers
@@ -57,6 +61,7 @@ class Notifications:
         self._on_list_changed = on_list_changed
         self._default_level = default_level
         self._guard = guard
+        self._tasks = tasks
         self._debouncer = Debouncer(self._broadcast, logger)
 
     async def close(self) -> None:
@@ -81,7 +86,7 @@ class Notifications:
         """Deliver a notification of a request, whose caller filters by the policy; logs below its level are dropped."""
         if method in LIST_CHANGED_METHODS:
             self._on_list_changed(method)
-        if method != _LOG or caller.client.accepts_level(params, self._default_level()):
+        if self._is_for(caller.client, method, params):
             await caller.notify(method, params)
         # Caused by one request, but other clients have the list or resource too.
         if method in LIST_CHANGED_METHODS:
@@ -97,16 +102,29 @@ class Notifications:
         for variant in self._for_watched(params) if method == RESOURCE_UPDATED else (params,):
             await self._publish(method, variant)
         is_single_client = method in _SINGLE_CLIENT_METHODS
-        if (is_single_client or method == _LOG) and (caller := self._in_flight.only_caller) is not None:
+        caller = self._in_flight.only_caller
+        if caller is not None and (
+            method == _LOG or (is_single_client and self._is_for(caller.client, method, params))
+        ):
             await self.deliver_to(caller, method, params)
             return
-        others = [client for client in self._subscribers.clients if client is not except_client]
+        others = [
+            client
+            for client in self._subscribers.clients
+            if client is not except_client and self._is_for(client, method, params)
+        ]
         if is_single_client and len(others) > 1:
             self._dropped.add(f"{method!r}, since several clients could be meant")
             return
         for client in others:
             if client.accepts(method, params, self._default_level()):
                 client.notify(method, params)
+
+    def _is_for(self, client: GatewayClient, method: str, params: Params) -> bool:
+        """Whether a client may get it: a log message by its level, the status of a task if it made the task."""
+        if method == TASK_STATUS:
+            return self._tasks.is_of(client.peer, (params or {}).get("taskId"))
+        return method != _LOG or client.accepts_level(params, self._default_level())
 
     def _for_watched(self, params: Params) -> list[Params]:
         """The params, and a copy for each watched parent: 2026-07-28 streams match exact URIs."""

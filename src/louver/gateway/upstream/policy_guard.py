@@ -75,19 +75,29 @@ class Guard:
         return (await in_thread(filter_result) if raw.is_large else filter_result()).value
 
     async def _tool(self, session: Session, name: str, principal: Principal, record: CallRecord) -> dict[str, Any]:
-        """The definition of a tool; tools that are missing or hidden from the caller give the same error."""
-        known = self._tools.get(session)
-        if known is None or known[0] != session.lists.generation or name not in known[1]:
-            state = session.lists.generation
-            try:
-                tools = await session.tools()
-            except JsonRpcError as error:
-                raise self.enforcer.refusal(error, record) from None
-            known = self._tools[session] = (state, {tool["name"]: tool for tool in with_distinct_names(tools)})
-        tool = known[1].get(name)
-        if tool is None or not self.enforcer.serves(tool, principal):
+        """The definition of a tool. One that is hidden from the caller is looked for as long as a missing one."""
+        if (tool := self._known_tool(session, name, principal)) is not None:
+            return tool
+        generation = session.lists.generation
+        try:
+            tools = await session.tools()
+        except JsonRpcError as error:
+            raise self.enforcer.refusal(error, record) from None
+        by_name = {tool["name"]: tool for tool in with_distinct_names(tools)}
+        self._tools[session] = (generation, by_name)
+        if (tool := self._served(by_name.get(name), principal)) is None:
             raise JsonRpcError(code=INVALID_PARAMS, message="Unknown tool")
         return tool
+
+    def _known_tool(self, session: Session, name: str, principal: Principal) -> dict[str, Any] | None:
+        """A tool of the last list, if the caller is served it and no list has changed since."""
+        known = self._tools.get(session)
+        if known is None or known[0] != session.lists.generation:
+            return None
+        return self._served(known[1].get(name), principal)
+
+    def _served(self, tool: dict[str, Any] | None, principal: Principal) -> dict[str, Any] | None:
+        return tool if tool is not None and self.enforcer.serves(tool, principal) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from louver.concurrency.background import BackgroundTasks
+from louver.concurrency.budget import BudgetByKey
 from louver.core.json import members
 from louver.errors import ToolChanged, UpstreamUnavailable
 from louver.gateway.clients.revisions import is_modern, with_envelope, without_envelope
@@ -31,9 +32,10 @@ from louver.gateway.upstream.negotiation import ClientIdentity, Negotiation, neg
 from louver.gateway.upstream.notifications import Notifications
 from louver.gateway.upstream.result_checks import check_result
 from louver.gateway.upstream.subscriptions import Subscriptions
+from louver.gateway.upstream.task_bindings import TaskBindings
 from louver.gateway.upstream.timeouts import CallTimeout, deadlines_of
 from louver.jsonrpc.errors import HEADER_MISMATCH, INVALID_REQUEST, UNSUPPORTED_PROTOCOL_VERSION, JsonRpcError
-from louver.limits import OPENING_TIMEOUT_S, PARKED_S, STAYED_S
+from louver.limits import MAX_PEER_QUESTIONS, OPENING_TIMEOUT_S, PARKED_S, STAYED_S
 from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, LOG_LEVEL_META_KEY, TOOLS_CHANGED
 from louver.server.wire import pages
 
@@ -63,10 +65,14 @@ class Session:
         on_list_changed: Callable[[str], None],  # called for each `list_changed`: other sessions may get none
         tool_pins: ToolPins,
         guard: Guard | None = None,
+        # For all sessions of the upstream: open requests by client, and whose the tasks are.
+        peer_questions: BudgetByKey | None = None,
+        tasks: TaskBindings | None = None,
     ) -> None:
         self.lists = ListCache()
         self._in_flight = InFlight()
         self._guard = guard
+        self._peer_questions = BudgetByKey(MAX_PEER_QUESTIONS) if peer_questions is None else peer_questions
         self._name = name
         self._subscribers = subscribers
         self._make_transport = make_transport
@@ -76,7 +82,14 @@ class Session:
         self._on_ended = on_ended
         self._on_list_changed = on_list_changed
         self._notifications = Notifications(
-            name, subscribers, self._in_flight, publish, self._handle_list_changed, self._default_level, guard
+            name,
+            subscribers,
+            self._in_flight,
+            publish,
+            self._handle_list_changed,
+            self._default_level,
+            guard,
+            tasks or TaskBindings(),
         )
         self._tool_pins = tool_pins
         self._blocked: set[str] = set()
@@ -190,7 +203,15 @@ class Session:
         needs_headers = method == "tools/call" and self.is_modern and self._transport.wants_headers
         answer = self._answer_with_headers if needs_headers and (params or {}).get("arguments") else self._answer
         with self._in_flight.track(caller) as late_answer:
-            call = Call(method, params, on_notification, on_request, on_pause=caller.pause, on_late=late_answer)
+            call = Call(
+                method,
+                params,
+                on_notification,
+                on_request,
+                on_pause=caller.pause,
+                on_late=late_answer,
+                peer=caller.client.peer,
+            )
             result = await answer(call)
         self._has_answered = True
         return await self._cache_result(method, params, result, generation)
@@ -278,15 +299,20 @@ class Session:
     ) -> dict[str, Any]:
         """The answer of a client; its request counts as open meanwhile."""
         request = client, members((params or {}).get("_meta")).get("progressToken")
-        self._open_requests.append(request)
-        try:
-            # While one of several clients is asked, other requests of the upstream cannot be attributed.
-            async with asyncio.timeout(PARKED_S if len(self._subscribers.clients) > 1 else None):
-                return await ask(method, params)
-        except TimeoutError:
-            raise JsonRpcError(code=INVALID_REQUEST, message=f"the client has not answered in {PARKED_S:g} s") from None
-        finally:
-            self._open_requests.remove(request)
+        with self._peer_questions.using(client.peer) as is_within:
+            if not is_within:
+                message = f"the client has not answered {self._peer_questions.limit} earlier requests of the upstream"
+                raise JsonRpcError(code=INVALID_REQUEST, message=message)
+            self._open_requests.append(request)
+            try:
+                # While one of several clients is asked, other requests of the upstream cannot be attributed.
+                async with asyncio.timeout(PARKED_S if len(self._subscribers.clients) > 1 else None):
+                    return await ask(method, params)
+            except TimeoutError:
+                message = f"the client has not answered in {PARKED_S:g} s"
+                raise JsonRpcError(code=INVALID_REQUEST, message=message) from None
+            finally:
+                self._open_requests.remove(request)
 
     async def _answer(self, call: Call) -> dict[str, Any]:
         with CallTimeout(self._deadlines) as timeout:

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 from louver.errors import UpstreamError, UpstreamTimeout
 from louver.gateway.upstream.subscribers import DEFAULT_LEVEL
 from louver.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
-from louver.limits import MAX_WATCHED
+from louver.limits import MAX_URI_BYTES, MAX_WATCHED
 from louver.protocol.mcp import RESOURCE_UPDATED
 
 if TYPE_CHECKING:
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import Params
 
 logger = logging.getLogger(__name__)
+
+
+def check_watchable(uri: str) -> None:
+    """Raise if a URI is too long to be kept."""
+    if len(uri) > MAX_URI_BYTES:
+        message = f"the address of a watched resource has at most {MAX_URI_BYTES} characters"
+        raise JsonRpcError(code=INVALID_PARAMS, message=message)
 
 
 class Subscriptions:
@@ -82,6 +89,7 @@ class Subscriptions:
 
     async def watch(self, caller: Caller, params: dict[str, Any]) -> dict[str, Any]:
         uri = params["uri"]
+        check_watchable(uri)
         if len(caller.client.watched) >= MAX_WATCHED and uri not in caller.client.watched:
             raise JsonRpcError(code=INVALID_PARAMS, message=f"one client watches at most {MAX_WATCHED} resources")
         if self._change_stream is not None:

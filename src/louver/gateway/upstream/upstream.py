@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.backoff import Backoff
+from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.offload import in_thread
 from louver.core.json import digest, members
 from louver.errors import UpstreamError, UpstreamUnavailable
@@ -30,9 +31,10 @@ from louver.gateway.upstream.list_cache import change_notifications
 from louver.gateway.upstream.retry import ConnectBackoff, Reconnector
 from louver.gateway.upstream.session import Session
 from louver.gateway.upstream.subscribers import Subscribers
+from louver.gateway.upstream.task_bindings import TaskBindings
 from louver.gateway.upstream.tool_pins import ToolPins
 from louver.jsonrpc.errors import JsonRpcError
-from louver.limits import MAX_CATALOGUES, MAX_PEER_UPSTREAM_SESSIONS, MAX_SESSIONS, UNUSED_S
+from louver.limits import MAX_CATALOGUES, MAX_PEER_QUESTIONS, MAX_PEER_UPSTREAM_SESSIONS, MAX_SESSIONS, UNUSED_S
 from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, TOOLS_CHANGED
 
 if TYPE_CHECKING:
@@ -106,6 +108,8 @@ class Upstream:
         self._tool_pins = ToolPins(name, settings.on_change)
         self._backoff = ConnectBackoff(name)
         self._closing_tasks = BackgroundTasks(logger)
+        self._peer_questions = BudgetByKey(MAX_PEER_QUESTIONS)
+        self.tasks = TaskBindings()
         self._reconnector = Reconnector(self._waiting_clients, lambda: self._backoff.wait_s, self._reconnect)
         self._is_closed = False
 
@@ -355,6 +359,8 @@ class Upstream:
             self._on_list_changed,
             self._tool_pins,
             self.guard,
+            self._peer_questions,
+            self.tasks,
         )
         try:
             await session.open()

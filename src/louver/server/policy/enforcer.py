@@ -49,6 +49,8 @@ _RESULT_VALUES: Final = {"resultType": ("complete", "input_required"), "isError"
 # Attribute -> its name in the digest of a policy, by which values are stored.
 _DIGEST_NAMES: Final = {"allowed_features": "lets"}
 
+# Of results of prompts, completions and reads, besides `contents`: another could hold what is of another address.
+_ALLOWED_MEMBERS: Final = ("resultType", "ttlMs", "description", "messages", "completion")
 _LIST_MEMBERS: Final = {"resultType": str, "nextCursor": str, "ttlMs": int}
 _LIST_KEYS: Final = {
     "tools/list": "tools",
@@ -114,11 +116,9 @@ class PolicyEnforcer(VisibleTools):
         result = raw.unpruned
         if result.get("resultType", "complete") != "complete":
             return Visible(self._input_required(result, self._allowed_meta(result), record))
+        shown = {key: self._with_allowed_meta(result[key]) for key in _ALLOWED_MEMBERS if key in result}
         if "contents" in result:
-            result = {**result, "contents": self.covered_contents(result["contents"])}
-        shown = {
-            key: self._with_allowed_meta(each) for key, each in result.items() if key not in ("_meta", "cacheScope")
-        }
+            shown["contents"] = self._with_allowed_meta(self.covered_contents(result["contents"]))
         return Visible(
             {**shown, **({"cacheScope": "private"} if "cacheScope" in result else {}), **self._allowed_meta(result)}
         )
@@ -162,7 +162,7 @@ class PolicyEnforcer(VisibleTools):
         )
         if output is not None and record.is_wanted:
             record.fields = len(fields_of(output.value, seen.names))
-        if seen.visibility.is_whole:
+        if listed.visibility.is_whole:
             whole = {"structuredContent": structured} if "structuredContent" in raw_result else {}
             return {**shown, **whole, "content": self.covered_blocks(raw_result)}
         if output is None or (text is not None and not in_text and not seen.visibility.allows(text)):

@@ -65,16 +65,22 @@ class MessageFilter:
         if method in ("tools/list", "tools/call", "resources/list", "resources/templates/list"):
             return None
         if method in ("resources/read", "resources/subscribe", "resources/unsubscribe"):
-            if not self.policy.covers(str(params.get("uri"))):
-                raise JsonRpcError(code=INVALID_PARAMS, message="Unknown resource")
+            self._check_covered(params.get("uri"))
             return None
         if _FEATURE_OF.get(method) in self.policy.allowed_features:
+            reference = members(params.get("ref")) if method == "completion/complete" else {}
+            if "uri" in reference:
+                self._check_covered(reference["uri"])
             return None
         if method == "logging/setLevel":
             return {}
         if method == "prompts/list":
             return {"prompts": []}
         raise JsonRpcError(code=METHOD_NOT_FOUND, message="Method not found", data=method)
+
+    def _check_covered(self, uri: Json) -> None:
+        if not self.policy.covers(str(uri)):
+            raise JsonRpcError(code=INVALID_PARAMS, message="Unknown resource")
 
     def _allowed_meta(self, message: dict[str, Any]) -> dict[str, Any]:
         meta = members(message.get("_meta"))
