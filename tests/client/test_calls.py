@@ -176,7 +176,7 @@ async def test_json_in_a_wrapped_string_is_read_too(mode):
     ],
 )
 async def test_paths_into_a_wrapped_string_may_begin_with_its_member(mode, asked, data):
-    """wire.md, "Content": or leave it out; so may views, and what is always added."""
+    """docs/reference/requests.md, "What is projected": or leave it out; so may views, and what is always added."""
     server = MCPServer("texts")
 
     @server.tool(meta=louver.hint(views={"named": ["result.name"]}, always=["result.id"]))

@@ -1,6 +1,6 @@
 """The pages of the documentation, taken apart into their fenced blocks.
 
-How a block is written is said in `docs/README.md`; in short::
+`CONTRIBUTING.md` says how a block is written; in short::
 
     ```python            a file if its first line is `# name.py`, else run
     ```json [word] [name.json]
@@ -9,6 +9,7 @@ How a block is written is said in `docs/README.md`; in short::
     ```text              for reading only
 """
 
+import importlib.util
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
+# The root's `docs` cannot be imported by name: these tests are a package `docs` too.
+_SPEC = importlib.util.spec_from_file_location("docs_site", DOCS / "site.py")
+site = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(site)
+
 LANGUAGES = ("python", "json", "console", "text")
 
 _FENCE = re.compile(r"^(?P<fence>`{3,}) *(?P<info>[^`]*)$")

@@ -49,13 +49,16 @@ class Runner:
         file.write_text(self._here(block.text), encoding="utf-8")
 
     def python(self, page, blocks):
-        """Run the Python blocks of a page in one namespace; lines of a traceback are those of the page."""
+        """Run the Python blocks of a page in one namespace; lines of a traceback are those of the page.
+
+        They can import the modules beside the page.
+        """
         lines = []
         for block in blocks:
             lines += [""] * (block.line - 1 - len(lines)) + block.text.rstrip("\n").split("\n")
         script = self.folder / page.name
         script.write_text(self._here("\n".join(lines)), encoding="utf-8")
-        done = self._run([sys.executable, "-W", "error", script.name])
+        done = self._run([sys.executable, "-W", "error", "-B", script.name], PYTHONPATH=str(page.parent))
         assert done.returncode == 0, done.stdout
         assert done.stdout == "", f"a Python block prints:\n{done.stdout}"
 
@@ -91,11 +94,11 @@ class Runner:
             process.wait(_PATIENCE_S)
             process.stdout.close()
 
-    def _run(self, command):
+    def _run(self, command, **variables):
         return subprocess.run(
             command,
             cwd=self.folder,
-            env=self._environment,
+            env={**self._environment, **variables},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -1,6 +1,6 @@
-"""The tables of `docs/reference/configuration.md`, made from `schemas/config.schema.json`.
+"""The tables of the configuration's pages, generated from `schemas/config.schema.json`.
 
-A table stands between `<!-- name -->` and `<!-- end -->`. After a change to the schema they are made anew by::
+Each table is between `<!-- name -->` and `<!-- end -->`. After a change of the schema, generate them with::
 
     uv run python tests/docs/test_configuration.py
 """
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "reference" / "configuration.md"
+PAGES = [ROOT / "docs" / "reference" / f"{name}.md" for name in ("configuration", "configuration-auth")]
 SCHEMA = json.loads((ROOT / "schemas" / "config.schema.json").read_text(encoding="utf-8"))
 DEFINITIONS = SCHEMA["$defs"]
 
@@ -32,6 +32,9 @@ SECTIONS = {
 }
 """Definition -> the heading of its table."""
 
+IN_AUTH = ("authentication", "a principal", "audit")
+"""Tables of the second page to which the first links."""
+
 _TABLE = re.compile(r"(?<=<!-- )(?P<name>[a-z ]+)( -->\n)(?:.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -43,9 +46,9 @@ def made(page):
 def tables():
     """Every table, by its name."""
     parts = {"the file": SCHEMA, **{heading: DEFINITIONS[name] for name, heading in SECTIONS.items()}}
-    ours = {name: _table(("key", "value", "default", "says"), _ours(part)) for name, part in parts.items()}
+    ours = {name: _table(("key", "value", "default", "meaning"), _ours(part)) for name, part in parts.items()}
     theirs = [*_of_hosts(DEFINITIONS["server"]), *_of_hosts(SCHEMA)]
-    heads = ("key", "of", "says")
+    heads = ("key", "host", "meaning")
     return {
         **ours,
         "keys that are passed over": _table(heads, [row[1:] for row in theirs if row[0]]),
@@ -57,7 +60,7 @@ def _ours(part):
     for key, rules in part["properties"].items():
         if "x-of" not in rules:
             default = f"`{json.dumps(rules['default'])}`" if "default" in rules else ""
-            needed = "needed" if key in part.get("required", ()) else default
+            needed = "required" if key in part.get("required", ()) else default
             yield f"`{key}`", _value(rules), needed, rules["description"]
 
 
@@ -74,7 +77,8 @@ def _of_hosts(part):
 def _value(rules):
     if "$ref" in rules:
         heading = SECTIONS[rules["$ref"].rpartition("/")[2]]
-        return f"[{heading}](#{heading.replace(' ', '-')})"
+        page = "configuration-auth.md" if heading in IN_AUTH else ""
+        return f"[{heading}]({page}#{heading.replace(' ', '-')})"
     if "enum" in rules:
         return ", ".join(f"`{value}`" for value in rules["enum"])
     if "title" in rules:
@@ -93,9 +97,9 @@ def _table(heads, rows):
 
 def test_the_tables_are_those_of_the_schema():
     """*Ours*: else run what the head of this file says."""
-    page = PAGE.read_text(encoding="utf-8")
-    assert set(tables()) == {found["name"] for found in _TABLE.finditer(page)}
-    assert page == made(page)
+    pages = [page.read_text(encoding="utf-8") for page in PAGES]
+    assert set(tables()) == {found["name"] for page in pages for found in _TABLE.finditer(page)}
+    assert pages == [made(page) for page in pages]
 
 
 def test_every_key_of_a_configuration_stands_in_a_table():
@@ -107,4 +111,5 @@ def test_every_key_of_a_configuration_stands_in_a_table():
 
 
 if __name__ == "__main__":
-    PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(made(page.read_text(encoding="utf-8")), encoding="utf-8")

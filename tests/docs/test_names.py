@@ -10,7 +10,7 @@ from docs.pages import DOCS
 from louver import errors, limits
 from louver.cli import _parser
 
-REFERENCE = "\n".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").glob("*.md")))
+REFERENCE = "\n".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").rglob("*.md")))
 
 CODES = sorted({value.code for value in vars(errors).values() if isinstance(value, type) and hasattr(value, "code")})
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from docs.pages import DOCS, PAGES, ROOT, name_of, prose
+from docs.pages import DOCS, PAGES, ROOT, name_of, prose, site
 
 HOSTS = (
     "127.0.0.1",
@@ -42,12 +42,27 @@ def test_every_link_of_a_page_resolves(page):
             assert not heading or heading in _headings(file), f"{name_of(page)}:{number}: {target}"
 
 
-def test_every_page_is_reached_from_the_index():
-    """*Ours*."""
-    index = (DOCS / "README.md").read_text(encoding="utf-8")
-    missing = [page for page in PAGES if page.is_relative_to(DOCS) and page.name != "README.md"]
-    missing = [page for page in missing if f"({page.relative_to(DOCS).as_posix()})" not in index]
-    assert not missing
+def test_the_index_has_each_page_once_with_a_line_about_it():
+    """*Ours*: navigation and `llms.txt` of the site follow the index."""
+    index = [page for *_, page, _ in site.index()]
+    assert sorted(index) == sorted(
+        page.relative_to(DOCS).as_posix() for page in PAGES if page.is_relative_to(DOCS) and page != DOCS / "README.md"
+    )
+    assert {part for part, *_ in site.index()} == {"Start", "How-to", "Reference", "Explanation"}
+
+
+PHRASES = re.compile(
+    r"\b(likewise|for who|by then|anew|is told|are told|tells|stands? in|beside it|(?<!long )as it is|in words|whoever"
+    r"|is asked|as ever)\b",
+    re.IGNORECASE,
+)
+"""Openings and fillers of no sentence."""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.is_relative_to(DOCS / "reference")], ids=name_of)
+def test_no_sentence_of_the_reference_has_a_filler(page):
+    """VOCABULARY.md, "Prose"."""
+    assert [f"{number}: {line}" for number, line in prose(page) if PHRASES.search(line)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -1,4 +1,4 @@
-"""Every snippet of the documentation runs and says the truth; the rules stand in `docs/README.md`."""
+"""Every snippet of the documentation runs and says the truth; `CONTRIBUTING.md` has the rules."""
 
 import json
 

@@ -33,7 +33,7 @@ WRONG = {
     "inputs": (
         '{"mcpServers": {"a": {"command": "a"}},\n"inputs": [{"id": "t"}]}',
         2,
-        "'inputs': not possible here. Nobody can be asked",
+        "'inputs': not possible here. Louver cannot prompt for input",
     ),
     "an unknown key at the top": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louvre": {}}',
@@ -208,7 +208,7 @@ WRONG = {
     "a file of variables": (
         SERVERS % '{"command": "a",\n"envFile": ".env"}',
         3,
-        "server 'a': 'envFile': not possible here. The file is not read: put its variables into `env`.",
+        "server 'a': 'envFile': not possible here. Louver does not read the file: put its variables into `env`.",
     ),
     "hidden tools": (SERVERS % '{"command": "a",\n"disabledTools": ["drop"]}', 3, "Louver shows every tool"),
     "chosen tools": (SERVERS % '{"command": "a",\n"tools": ["get"]}', 3, "Louver shows every tool"),

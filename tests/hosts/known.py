@@ -1,8 +1,8 @@
 """What cannot work, and why: a cell of a stack -> the reason. A cell that works after all is found by the tests."""
 
-FORGETS = "it starts a process for each call over stdio, so nothing is remembered: over HTTP it works"
+FORGETS = "it starts a process for each call over stdio, so nothing is remembered. Over HTTP it works"
 DROPS = "it sends only arguments that a tool lists, and a summary lists none"
-FILLS = "it takes every argument for required, and an action of the one tool refuses those of others"
+FILLS = "it treats every argument as required, and an action of the one tool refuses the arguments of others"
 
 KNOWN = {
     ("langchain", "kept result"): FORGETS,
