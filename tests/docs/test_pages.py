@@ -10,6 +10,7 @@ HOSTS = (
     "127.0.0.1",
     "datatracker.ietf.org",
     "github.com",
+    "gofastmcp.com",
     "google.aip.dev",
     "id.example",
     "json-schema.org",
@@ -17,10 +18,11 @@ HOSTS = (
     "mcp.example",
     "modelcontextprotocol.io",
     "www.rfc-editor.org",
+    "www.stainless.com",
 )
 """Where a page may point."""
 
-TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+TOP = ("README.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
 
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 
