@@ -342,7 +342,8 @@ MAX_HTTP_HEAD = 16 * 1024
 
 MAX_LINES_A_TURN = 1000
 MAX_EVENTS_A_TURN = 4
-"""Lines and events of an upstream's stream that are read before other tasks have a turn: some 0.5 ms each."""
+"""Lines and events of an upstream's stream that are read before other tasks have a turn: some 0.5 ms each, or fewer
+that have `MAX_READ_ON_LOOP` bytes together, since those can take 100 ms."""
 
 MAX_UPSTREAM_PENDING = 1024 * 1024
 """Unread bytes of an upstream. Over it the gateway stops reading, so that the upstream waits."""

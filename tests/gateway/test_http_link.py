@@ -20,11 +20,11 @@ from louver.concurrency.budget import BudgetByKey, PeerBudget
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTimeout, UpstreamTooLarge, UpstreamUnavailable
 from louver.gateway.transports import http
 from louver.gateway.transports.http import HttpTransport
-from louver.gateway.transports.transport import Call, RefusesAllRequests
+from louver.gateway.transports.transport import Call, RefusesAllRequests, refuse_request
 from louver.gateway.upstream.timeouts import CallTimeout, deadlines_of
 from louver.http1.connection import _Gzip
 from louver.jsonrpc.errors import JsonRpcError
-from louver.limits import MAX_UPSTREAM_BYTES, MAX_UPSTREAM_QUESTIONS, MAX_UPSTREAM_SENDS
+from louver.limits import MAX_READ_ON_LOOP, MAX_UPSTREAM_BYTES, MAX_UPSTREAM_QUESTIONS, MAX_UPSTREAM_SENDS
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 NOT_ANSWERED = "a question of the upstream could not be answered: OSError"
@@ -864,3 +864,35 @@ async def test_a_server_of_the_sdk_is_spoken_to_without_a_session(everything, ea
 async def sampled(params):
     words = params["messages"][0]["content"]["text"].upper()
     return {"role": "assistant", "content": {"type": "text", "text": words}, "model": "none"}
+
+
+class Pieces:
+    """A response with these pieces."""
+
+    def __init__(self, *pieces):
+        self.left = list(pieces)
+
+    async def piece(self):
+        return self.left.pop(0) if self.left else None
+
+
+async def test_large_events_are_read_a_turn_each(link):
+    """GATEWAY.md: the event loop never stalls over 250 ms; one of 256 KiB may take 100, and four came in a row."""
+    heard, seen = [], set()
+
+    async def hears(method, params):
+        heard.append(method)
+
+    async def others():
+        while True:
+            seen.add(len(heard))
+            await asyncio.sleep(0)
+
+    # As large as what is read on the event loop.
+    note = b'{"jsonrpc":"2.0","method":"m","params":{"text":"%b"}}'
+    event = b"data: " + note % (b"x" * (MAX_READ_ON_LOOP - len(note) + 2)) + b"\n\n"
+    going = asyncio.create_task(others())
+    assert await link._event_stream(1, hears, refuse_request).answer(Pieces(3 * event)) is None
+    going.cancel()
+    assert {1, 2} <= seen
+    assert len(heard) == 3

@@ -21,7 +21,7 @@ from louver.gateway.transports.budgets import UpstreamBudgets
 from louver.gateway.transports.stdio import StdioTransport
 from louver.gateway.transports.transport import Call
 from louver.jsonrpc.errors import JsonRpcError
-from louver.limits import MAX_UPSTREAM_BYTES
+from louver.limits import MAX_READ_ON_LOOP, MAX_UPSTREAM_BYTES
 
 PATIENCE_S = 0.3
 
@@ -550,3 +550,20 @@ async def test_a_server_of_the_sdk_is_spoken_to(ears):
     assert hello["serverInfo"]["name"] == "everything"
     assert result["content"][0]["text"] == "Tool with progress executed successfully"
     assert [(params["progressToken"], params["progress"]) for _, params in own.notes] == [(0, 0), (0, 50), (0, 100)]
+
+
+async def test_long_lines_are_taken_a_turn_each():
+    """GATEWAY.md: the event loop never stalls over 250 ms; one of 256 KiB may take 100, and five came in a row."""
+    taken, seen, lines = process.Process(logging.getLogger(__name__)), set(), []
+    taken._add([b"x" * MAX_READ_ON_LOOP] * 3)
+
+    async def others():
+        while True:
+            seen.add(len(lines))
+            await asyncio.sleep(0)
+
+    going = asyncio.create_task(others())
+    for _ in range(3):
+        lines += [await taken.line()]
+    going.cancel()
+    assert {1, 2} <= seen

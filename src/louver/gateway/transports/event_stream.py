@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Final
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.http1.sse import SseDecoder
 from louver.jsonrpc import codec
-from louver.limits import MAX_EVENTS_A_TURN, MAX_LINES_A_TURN, MAX_UPSTREAM_RETRY_SECONDS, UPSTREAM_RETRY_SECONDS
+from louver.limits import (
+    MAX_EVENTS_A_TURN,
+    MAX_LINES_A_TURN,
+    MAX_READ_ON_LOOP,
+    MAX_UPSTREAM_RETRY_SECONDS,
+    UPSTREAM_RETRY_SECONDS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -51,6 +57,7 @@ class EventStream:
     async def answer(self, response: Response) -> Message | None:
         """The answer to the request; `None` if the response ends without one."""
         decoder = SseDecoder()
+        read_bytes = 0  # in this turn
         while (piece := await _next_piece(response)) is not None:
             for part in _parts(piece):
                 for event in decoder.feed(part):
@@ -58,7 +65,9 @@ class EventStream:
                     is_message = event.data and event.type == "message"
                     if is_message and (answer := await self._handle(event.data)) is not None:
                         return answer
-                    if self.event_count % MAX_EVENTS_A_TURN == 0:
+                    read_bytes += len(event.data)
+                    if self.event_count % MAX_EVENTS_A_TURN == 0 or read_bytes >= MAX_READ_ON_LOOP:
+                        read_bytes = 0
                         await asyncio.sleep(0)
                 # A piece that was already there is not waited for: give other tasks a turn.
                 await asyncio.sleep(0)

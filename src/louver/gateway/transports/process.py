@@ -21,6 +21,7 @@ from louver.http1.lines import LineDecoder
 from louver.limits import (
     MAX_LOG_LINE,
     MAX_LOG_LINES,
+    MAX_READ_ON_LOOP,
     MAX_UPSTREAM_PENDING,
     MAX_UPSTREAM_UNSENT,
     UPSTREAM_EXIT_SECONDS,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 # The approximate cost of a waiting line, besides its bytes: many short lines cost as much as a long one.
 _LINE_COST = 100
 
-# The lines that are taken before other tasks have a turn.
+# The lines that are taken before other tasks have a turn, unless they are `MAX_READ_ON_LOOP` bytes before that.
 _LINES_AT_ONCE = 16
 
 
@@ -46,7 +47,7 @@ class Process(asyncio.SubprocessProtocol):
         self._lines = LineDecoder()
         self._logged = LoggedLines(logger)
         self._waiting: deque[bytes] = deque()
-        self._taken_count = 0
+        self._taken_count = self._taken_bytes = 0  # in this turn
         self._pending_bytes = 0
         self._paused = False
         self._arrived = asyncio.Event()
@@ -79,15 +80,18 @@ class Process(asyncio.SubprocessProtocol):
 
     async def line(self) -> bytes:
         """The next line; raises after the last one."""
-        self._taken_count += 1
-        if self._taken_count % _LINES_AT_ONCE == 0:
+        if self._taken_count >= _LINES_AT_ONCE or self._taken_bytes >= MAX_READ_ON_LOOP:
+            self._taken_count = self._taken_bytes = 0
             await asyncio.sleep(0)
         while not self._waiting:
             if self._end is not None:
                 raise self._end
             self._arrived.clear()
             await self._arrived.wait()
-        return self._waiting.popleft()
+        line = self._waiting.popleft()
+        self._taken_count += 1
+        self._taken_bytes += len(line)
+        return line
 
     def release(self, line_bytes: int) -> None:
         """A line has been delivered: make room for another one."""
