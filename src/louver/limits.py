@@ -259,6 +259,10 @@ MAX_PEER_UNANSWERED_BYTES = 32 * 1024 * 1024
 MAX_OPENING_BYTES = 16 * 1024
 """Largest `initialize`, in bytes. It is kept as long as its session, and hosts send some 500 bytes."""
 
+MAX_PEER_UNREAD_BYTES = 256 * 1024 * 1024
+"""Bytes of answers that one address has not read, over its connections with more than 64 KiB of them: dozens of large
+answers at once. The connection that goes over it is closed."""
+
 RETRY_LATER_S = 1
 """When a client that is over its budget should try again, in whole seconds."""
 

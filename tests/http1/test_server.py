@@ -12,6 +12,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from gateway.raw import SOON_S
+from louver.concurrency.budget import BudgetByKey
 from louver.http1 import server as http_front
 from louver.http1.server import BufferedTransport, Cycle, PlainFirstProtocol
 from louver.limits import (
@@ -47,7 +48,7 @@ def saying(body, got):
 
 
 @asynccontextmanager
-async def served(app):
+async def served(app, **options):
     """What speaks to the client of an application, and that client's streams."""
     config = uvicorn.Config(
         app,
@@ -62,8 +63,8 @@ async def served(app):
     def made():
         state = ServerState()
         state.default_headers = [(b"x-server", b"all")]
-        fronts.append(PlainFirstProtocol(config=config, server_state=state, app_state={}))
-        return fronts[0]
+        fronts.append(PlainFirstProtocol(config=config, server_state=state, app_state={}, **options))
+        return fronts[-1]
 
     server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
     async with asyncio.timeout(SOON_S), server:
@@ -825,6 +826,27 @@ async def test_a_new_client_gets_the_place_of_one_that_is_idle():
         new.connect()
         assert state.connections == {each.front for each in (working, young, only, new)}
         assert old.transport.is_closing()
+
+
+async def test_unread_answers_of_one_address_have_a_budget():
+    """TRUST.md, "Budgets in one place": clients that hardly read made the gateway keep all of their answers."""
+    budget = BudgetByKey(24 * 2**20)
+    async with served(saying(b"x" * 16 * 2**20, []), unread=budget) as (fronts, reader, writer):
+        writer.write(REQUEST)
+        await reader.readexactly(1)
+        held = budget.used("127.0.0.1")
+        assert held > 2**20
+        other_reader, other_writer = await asyncio.open_connection(*writer.get_extra_info("peername"))
+        other_writer.write(REQUEST)
+        with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+            await other_reader.readexactly(16 * 2**20)
+        other_writer.close()
+        assert fronts[1].transport.is_closing()
+        assert budget.used("127.0.0.1") == held
+        await reader.readexactly(16 * 2**20)
+        async with asyncio.timeout(SOON_S):
+            await fronts[0].writable.wait()
+        assert len(budget) == 0
 
 
 class Idle:

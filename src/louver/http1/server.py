@@ -20,11 +20,13 @@ from urllib.parse import unquote
 
 import h11
 
+from louver.concurrency.budget import BudgetByKey
 from louver.http1.fast_heads import PlainHeads, plain_request
 from louver.limits import (
     CLIENT_SILENCE_S,
     EVICTED_SHARE,
     MAX_HTTP_HEAD,
+    MAX_PEER_UNREAD_BYTES,
     MAX_SMALL_CHUNKS,
     MIN_BODY_RATE,
     MIN_CHUNK_BYTES,
@@ -56,7 +58,14 @@ _REFUSAL: Final = (
 class PlainFirstProtocol(asyncio.Protocol):
     """The protocol of one connection."""
 
-    def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], **_: Any) -> None:
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        unread: BudgetByKey | None = None,  # bytes by address, for all connections
+        **_: Any,
+    ) -> None:
         self.tasks = server_state.tasks
         self.cycle: Cycle | None = None
         self.timeout_task: asyncio.TimerHandle | None = None
@@ -75,6 +84,8 @@ class PlainFirstProtocol(asyncio.Protocol):
         self.is_paused = False
         self.writable = asyncio.Event()
         self.writable.set()
+        self._unread_budget = BudgetByKey(MAX_PEER_UNREAD_BYTES) if unread is None else unread
+        self._unread = 0
         self.idle_since = self._loop.time()
         # Whether the deadline of a head runs: further bytes of it do not renew that.
         self._awaits_head = False
@@ -107,13 +118,22 @@ class PlainFirstProtocol(asyncio.Protocol):
         self._expect_nothing()
         if self.cycle is not None:
             self.cycle.leave()
-        self.writable.set()
+        self.resume_writing()
 
     def pause_writing(self) -> None:
         self.writable.clear()
-        self.transport.abort_if_unread()
+        unread = self.transport.unread()
+        if self._unread_budget.take(self.host, unread):
+            self._unread = unread
+            self.transport.abort_if_unread()
+        else:
+            logger.warning("a client is cut off: its address has not read %d bytes", self._unread_budget.limit)
+            self.transport.abort()
 
     def resume_writing(self) -> None:
+        if self._unread:
+            self._unread_budget.give_back(self.host, self._unread)
+            self._unread = 0
         self.writable.set()
 
     def data_received(self, data: bytes) -> None:
@@ -331,6 +351,7 @@ class BufferedTransport:
         self.pause_reading = transport.pause_reading
         self.resume_reading = transport.resume_reading
         self.abort = transport.abort
+        self.unread = transport.get_write_buffer_size  # bytes that were sent, but for those still in parts
         self._transport = transport
         self._parts: list[Any] = []
         self._size = 0
@@ -360,14 +381,14 @@ class BufferedTransport:
 
     def abort_if_unread(self) -> None:
         """Abort once the client has read nothing for `CLIENT_SILENCE_S`, until it has read everything."""
-        if self._stall_timer is None and (unread := self._transport.get_write_buffer_size()):
+        if self._stall_timer is None and (unread := self.unread()):
             check = self._abort_if_stalled
             self._stall_timer = asyncio.get_running_loop().call_later(CLIENT_SILENCE_S, check, self._written - unread)
 
     def _abort_if_stalled(self, read_before: int) -> None:
         """Abort if the client has read nothing meanwhile."""
         self._stall_timer = None
-        unread = self._transport.get_write_buffer_size()
+        unread = self.unread()
         if unread and self._written - unread == read_before:
             self._transport.abort()
         else:

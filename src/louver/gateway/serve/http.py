@@ -12,15 +12,17 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import uvicorn
 from starlette.requests import ClientDisconnect
 
+from louver.concurrency.budget import BudgetByKey
 from louver.errors import InvalidInput
 from louver.gateway.serve.places import client_connections, max_open_files
 from louver.http1.server import PlainFirstProtocol
-from louver.limits import DRAIN_S
+from louver.limits import DRAIN_S, MAX_PEER_UNREAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
@@ -52,10 +54,11 @@ async def serve(
 ) -> None:
     """Serve until it is ended by what `ready` is called with, once that is possible."""
     open_requests = OpenRequests(app)
+    unread = BudgetByKey(MAX_PEER_UNREAD_BYTES)
     server = _Server(
         uvicorn.Config(
             open_requests,
-            http=PlainFirstProtocol,
+            http=cast("type[asyncio.Protocol]", partial(PlainFirstProtocol, unread=unread)),
             ws="none",
             interface="asgi3",
             log_config=None,
