@@ -217,6 +217,10 @@ def test_the_servers_of_a_file_are_called_through_the_gateway(config, tmp_path, 
     done = louver("call", "get_issue", "number=7", "--view", "mine", "--config", path, "--server", "shop")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout).keys() == {"title"}
+    assert done.stderr.startswith("louver: {")
+    failed = louver("call", "anything", "--config", path, "--server", "other")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "No such file or directory" in failed.stderr
 
 
 def test_the_status_of_a_refusal_is_told(example, tmp_path):

@@ -50,6 +50,7 @@ def read(*pairs, schema=SCHEMA, json_args=None):
         ("page=null", None),
         ("anything=[1]", [1]),
         ("anything=[1", "[1"),
+        ('output_fields=["id"]', ["id"]),
     ],
 )
 def test_a_value_is_json_where_the_schema_admits_its_type_and_otherwise_text(pair, value):

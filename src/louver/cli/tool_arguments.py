@@ -20,6 +20,7 @@ from louver.core.schema.type_bounds import ANY, Kinds, kind_of
 from louver.core.schema.validate import Validator
 from louver.errors import InvalidInput
 from louver.limits import MAX_READING_STEPS
+from louver.protocol.names import ARGUMENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +81,8 @@ def _check_names(names: Sequence[str], schema: dict[str, Any]) -> None:
     others = schema.get("additionalProperties", "patternProperties" in schema)
     is_closed = "properties" in schema and others is False
     for name in names:
-        if name not in properties and is_closed:
+        # The gateway does not list its own argument at every tool that takes it.
+        if name not in properties and name != ARGUMENT and is_closed:
             raise InvalidInput(f"the tool takes no argument {name!r}: {instead(name, properties)}")
     for name in json.strings(schema.get("required")):
         if name not in names:

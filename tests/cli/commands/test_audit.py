@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 import time
 from contextlib import closing
 
@@ -128,3 +129,13 @@ def test_what_cannot_be_read_is_told(file, arguments, said):
     done = audit(*(argument.format(file=file) for argument in arguments))
     assert done.returncode == 2
     assert said in done.stderr
+
+
+def test_a_file_without_a_key_is_told(tmp_path):
+    """Ours: it says that it holds records, and holds nothing."""
+    with closing(sqlite3.connect(tmp_path / "audit.db")) as database:
+        database.execute(f"PRAGMA application_id = {0x4C565241}")
+        database.commit()
+    done = audit(tmp_path / "audit.db", "--principal", "ann")
+    assert done.returncode == 2
+    assert "audit records cannot be read: " in done.stderr

@@ -9,15 +9,18 @@ its views and policies apply.
 
 from __future__ import annotations
 
+import sys
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from math import inf
-from typing import TYPE_CHECKING, Any, Final, cast
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
 import httpx2
 from anyio import fail_after
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import PARSE_ERROR
 
@@ -63,7 +66,15 @@ def run(arguments: Namespace) -> int:
         Projection.from_wire(request)
         meta = {PROJECTION_LITERAL: request}
     server = servers.read_for_client(arguments, "--exposure", "full")
-    return signals.run(_run(server, _Call(arguments.tool, texts, given, meta), as_json=arguments.json))
+    call = _Call(arguments.tool, texts, given, meta)
+    if arguments.config is None:
+        return signals.run(_run(server, call, as_json=arguments.json))
+    with TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+        status = signals.run(_run(server, call, as_json=arguments.json, log=log))
+        if status != 0:
+            log.seek(0)
+            print(log.read(), end="", file=sys.stderr)
+    return status
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +85,12 @@ class _Call:
     meta: dict[str, Any]
 
 
-async def _run(server: UpstreamConfig, call: _Call, *, as_json: bool) -> int:
+async def _run(server: UpstreamConfig, call: _Call, *, as_json: bool, log: TextIO | None = None) -> int:
+    """Make the call; `log` gets what the process of the server writes to standard error."""
     error_statuses: list[int] = []
     try:
         with fail_after(OPENING_TIMEOUT_S) as timeout:
-            async with Client(_client_target(server, error_statuses), mode="auto") as client:
+            async with Client(_client_target(server, error_statuses, log), mode="auto") as client:
                 timeout.deadline = inf
                 result = await _result(client, call)
     except TimeoutError:
@@ -147,12 +159,13 @@ def _show(result: dict[str, Any]) -> None:
             terminal.print_stderr("an option takes one field, and stands once for each")
 
 
-def _client_target(server: UpstreamConfig, error_statuses: list[int]) -> Any:
+def _client_target(server: UpstreamConfig, error_statuses: list[int], log: TextIO | None) -> Any:
     """The server as the SDK client takes it; the client itself does not report HTTP error statuses."""
     if server.transport == "http":
         return _http_transport(server, error_statuses)
     command, *words = server.command
-    return StdioServerParameters(command=command, args=words, env=dict(server.env))
+    parameters = StdioServerParameters(command=command, args=words, env=dict(server.env))
+    return parameters if log is None else stdio_client(parameters, errlog=log)
 
 
 @asynccontextmanager
