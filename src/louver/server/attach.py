@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, get_args
 
 from mcp.server import MCPServer, Server
 
@@ -137,7 +137,7 @@ def attach(
 
 
 def _lowlevel_of(server: object) -> Server[Any] | None:
-    return lowlevel_of(server) if isinstance(server, MCPServer) else fastmcp_lowlevel_of(server)
+    return lowlevel_of(cast("MCPServer", server)) if isinstance(server, MCPServer) else fastmcp_lowlevel_of(server)
 
 
 def _check_on_start(server: MCPServer[Any], lowlevel: Server[Any], joined: Sequence[LouverMiddleware]) -> None:

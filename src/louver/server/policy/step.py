@@ -77,10 +77,9 @@ class PolicyStep(VisibleAnswers):
             uris = [uri for uri in strings(wanted["resourceSubscriptions"]) if self.enforcer.policy.covers(uri)]
             wanted = {**wanted, "resourceSubscriptions": uris}
         sent = replace(request, params={**request.params, "notifications": wanted})
-        result = (await self.raw(request.record, partial(send, sent))).unpruned
+        await self.raw(request.record, partial(send, sent))
         answer = envelope(self._server_info, request)
-        stream_id = {SUBSCRIPTION_ID_META_KEY: members(result.get("_meta")).get(SUBSCRIPTION_ID_META_KEY)}
-        return {**answer, "_meta": {**members(answer.get("_meta")), **stream_id}}
+        return {**answer, "_meta": {**members(answer.get("_meta")), SUBSCRIPTION_ID_META_KEY: request.id}}
 
     def _answered_here(self, answer: dict[str, Any], request: Request) -> dict[str, Any]:
         is_cacheable = request.is_modern and request.method in CACHEABLE_METHODS
