@@ -14,12 +14,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
 
+from mcp import MCPError
+
 from louver import __version__
 from louver.catalogue.files.descriptions import DescriptionFiles
 from louver.catalogue.guidance import Guidance, GuidanceRule
 from louver.core.choices import check_choice
 from louver.core.json import members
 from louver.errors import InvalidPolicy, LouverError
+from louver.jsonrpc.errors import INTERNAL_ERROR
 from louver.limits import QUERIES_PER_MINUTE, READS_PER_MINUTE
 from louver.protocol.mcp import (
     CLIENT_CAPABILITIES_META_KEY,
@@ -82,7 +85,10 @@ class LouverMiddleware:
             joined, server = await self._look_around(ctx, call_next)
             # Another request may have been faster.
             if self._steps is None:
-                self.join(joined, server)
+                try:
+                    self.join(joined, server)
+                except LouverError as error:
+                    raise _refusal(error.message) from None
         assert self._steps is not None, "it has joined the others"
         with _entered(_Passage(channel, self._joined)):
             return await self._steps(ctx, call_next)
@@ -122,16 +128,20 @@ class _Passage:
         if middleware in self.met:
             return
         if not self.is_first:
-            message = (
+            raise _refusal(
                 f"a {type(middleware).__name__} was not reached by the server's first request: put it next to the "
-                "other middleware of Louver, or its options into `louver.attach`, if the server is attached"
+                "other middleware of Louver, or its options into 'louver.attach', if the server is attached"
             )
-            logger.error("%s", message)
-            raise LouverError(message)
         self.met.append(middleware)
 
 
 _outermost: ContextVar[_Passage | None] = ContextVar("_outermost", default=None)
+
+
+def _refusal(message: str) -> MCPError:
+    """The error for clients of a server whose list cannot be served; its author reads the log."""
+    logger.error("%s", message)
+    return MCPError(INTERNAL_ERROR, message)
 
 
 @contextmanager
