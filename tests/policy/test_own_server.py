@@ -1,4 +1,4 @@
-"""A policy before a server of the SDK in the same process: the guarantees of the gateway, where they have another way out.
+"""A policy before a server of the SDK in the same process: the guarantees of the gateway, with other ways out.
 
 Everything that a client gets is looked at as JSON, as in `test_guarantees.py`: its fixture's answers are those here.
 """
@@ -6,7 +6,7 @@ Everything that a client gets is looked at as JSON, as in `test_guarantees.py`: 
 from __future__ import annotations
 
 import json
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import anyio
@@ -18,6 +18,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 
 import louver
 from fixtures.tattled import INSTRUCTIONS, META, NAMES, RESULTS, SECRET, SEEN, listed
+from louver.catalogue.policy.policy import definition_digest
 from louver.errors import AuditFailed, InvalidPolicy, LouverError
 from louver.middleware import DisclosureMiddleware, PolicyMiddleware, Principal, ProjectionMiddleware, SearchMiddleware
 from louver.server.audit.report import AuditReport
@@ -31,6 +32,7 @@ ODD = {"collide", "Collide", "duplicate", "list_root", "scalar_root", "tell_at_t
 """Those that a server of the SDK cannot answer so in both revisions."""
 
 PLAIN = [name for name in NAMES if name not in ODD and name in RESULTS]
+COMPLETION = {"ref": {"type": "ref/prompt", "name": "ssn"}, "argument": {"name": "a", "value": ""}}
 ALLOWED = ["progress", "logging", "elicitation", "sampling", "prompts", "completion", "instructions"]
 
 
@@ -145,12 +147,17 @@ async def heard(server, era):
         yield wire, everything
 
 
-async def told(wire, name, **meta):
-    """What a call comes to: its result, or its error."""
+async def answer_of(request):
+    """A result, or an error."""
     try:
-        return await wire.call(name, progressToken=7, **meta)
+        return await request
     except MCPError as error:
         return error.error.model_dump()
+
+
+async def told(wire, name, **meta):
+    """What a call comes to."""
+    return await answer_of(wire.call(name, progressToken=7, **meta))
 
 
 @pytest.mark.parametrize("beside", [[], [ProjectionMiddleware, SearchMiddleware, DisclosureMiddleware]])
@@ -175,16 +182,10 @@ async def test_no_way_out_of_a_server_tells_what_is_denied(tmp_path, era, beside
             ("resources/read", {"uri": f"file:///private/{SECRET}"[:-1]}),
             ("prompts/list", {}),
             ("prompts/get", {"name": "ssn"}),
-            (
-                "completion/complete",
-                {"ref": {"type": "ref/prompt", "name": "ssn"}, "argument": {"name": "a", "value": ""}},
-            ),
+            ("completion/complete", COMPLETION),
             ("x.y/unknown", {}),
         ):
-            try:
-                await wire.request(method, params)
-            except MCPError as error:
-                assert not leaks(error.error.model_dump()), method
+            everything.append(await answer_of(wire.request(method, params)))
         await wire.notify("notifications/roots/list_changed")
         await told(wire, "get_person")
     assert not leaks(everything)
@@ -280,12 +281,13 @@ async def test_each_answer_is_recorded_before_it_is_sent(tmp_path, era):
         await wire.call("get_person")
         await wire.call("get_person", projection={"mode": "include", "fields": ["name"]})
         await told(wire, "ssn")
-        records = [each.to_json() for each in AuditReport(tmp_path / "audit.db").records()]
+        with closing(AuditReport(tmp_path / "audit.db")) as report:
+            records = [each.to_json() for each in report.records()]
         (tmp_path / "audit.db").unlink()
         refused = await told(wire, "get_person")
     told_of = [(each["server"], each["tool"], each["mode"], each["kept"], each["outcome"]) for each in records]
     assert told_of[:2] == [
-        ("tattling", "get_person", "none", 7, "answered"),
+        ("tattling", "get_person", "none", 6, "answered"),
         ("tattling", "get_person", "include", 1, "answered"),
     ]
     assert told_of[2][1:] == ("*", "none", 0, "refused")
@@ -305,8 +307,6 @@ async def test_a_tool_that_has_changed_is_not_served_from_then_on(tmp_path, era)
     server.add_tool(first, name="get")
     async with connect(server, OLD) as wire:
         definition = (await wire.tools())["get"]
-    from louver.catalogue.policy.policy import definition_digest
-
     rules = [{"name": "all", "allow": ["*"]}]
     pinned = {"version": "1", "tools": {"get": {"rules": rules, "digest": definition_digest(definition)}}}
     louver.attach(server, policy=under(tmp_path, pinned))
@@ -320,17 +320,15 @@ async def test_a_tool_that_has_changed_is_not_served_from_then_on(tmp_path, era)
 async def test_an_mcp_server_does_not_start_with_a_policy_that_does_not_fit(tmp_path):
     """Ours: before it serves, as of views."""
     server = MCPServer("s")
-    louver.attach(
-        server, policy=under(tmp_path, {"version": "1", "tools": {"gte": {"rules": [{"name": "a", "allow": ["*"]}]}}})
-    )
+    misspelt = {"version": "1", "tools": {"gte": {"rules": [{"name": "a", "allow": ["*"]}]}}}
+    louver.attach(server, policy=under(tmp_path, misspelt))
 
     @server.tool()
     def get() -> dict[str, int]:
         return {"id": 1}
 
-    with pytest.RaisesGroup(
-        pytest.RaisesExc(InvalidPolicy, match="a tool 'gte', which .*did you mean 'get'"), flatten_subgroups=True
-    ):
+    refused = pytest.RaisesExc(InvalidPolicy, match=r"a tool 'gte', which .*did you mean 'get'")
+    with pytest.RaisesGroup(refused, flatten_subgroups=True):
         async with connect(server, OLD):
             pass
 
@@ -341,8 +339,8 @@ def test_what_a_policy_needs_is_said_when_it_is_made(tmp_path):
         PolicyMiddleware(tmp_path / "it.json", audit=None)
     with pytest.raises(InvalidPolicy):
         PolicyMiddleware(tmp_path / "it.json", audit=tmp_path / "audit.db")
+    (tmp_path / "it.policy.json").write_text(json.dumps(POLICY))
     with pytest.raises(AuditFailed):
-        (tmp_path / "it.policy.json").write_text(json.dumps(POLICY))
         PolicyMiddleware(tmp_path / "it.policy.json", audit=tmp_path / "nowhere" / "audit.db")
     with pytest.raises(LouverError, match="a key has at least 32 bytes"):
         under(tmp_path, pseudonym_key="short")
