@@ -83,7 +83,8 @@ class Tattling:
                 session.elicit_form(SECRET, {"type": "object", "properties": {}}),
             ):
                 try:
-                    await ask
+                    with anyio.move_on_after(5):
+                        await ask
                 except MCPError as error:
                     self.refused.append(error.error.message)
         if params.name == "touch":
