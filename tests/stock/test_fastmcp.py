@@ -16,7 +16,6 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 # FastMCP 3 and before need mcp 1; a last one of 2, which says nothing of it, does not start with mcp 2.
 FASTMCP = "fastmcp>=4,<5"
-RESOLUTIONS = pytest.mark.parametrize("resolution", ["lowest-direct", "highest"])
 CALLS = [
     {"tool": "get_person", "arguments": {"id": 7}, "meta": {"projection": {"mode": "include", "fields": ["name"]}}},
     {"tool": "get_person", "arguments": {"id": 7}, "meta": {"projection": {"mode": "view", "view": "card"}}},
@@ -37,18 +36,11 @@ def with_fastmcp(resolution):
     return str(python_with("--resolution", resolution, FASTMCP, *tools, "--editable", str(ROOT)))
 
 
-@RESOLUTIONS
+@pytest.mark.parametrize("resolution", ["lowest-direct", "highest"])
 def test_attach_takes_a_server_of_fastmcp(resolution):
     """Ours: projections, search, descriptions, a policy by tokens, with its own client and that of the SDK."""
-    command = [
-        with_fastmcp(resolution),
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        str(HERE / "fastmcp_checks.py"),
-    ]
+    checks = str(HERE / "fastmcp_checks.py")
+    command = [with_fastmcp(resolution), "-m", "pytest", "-q", "-p", "no:cacheprovider", checks]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV"))}
     done = subprocess.run(
         [*command, "--noconftest", "-o", "addopts=", "-o", "filterwarnings=", "-o", "pythonpath=tests/stock"],
@@ -63,8 +55,7 @@ def test_attach_takes_a_server_of_fastmcp(resolution):
     assert " passed" in done.stdout
 
 
-@RESOLUTIONS
-@pytest.mark.parametrize("transport", ["stdio", "http"])
+@pytest.mark.parametrize(("resolution", "transport"), [("lowest-direct", "http"), ("highest", "stdio")])
 @pytest.mark.parametrize(("client", "era"), CLIENTS)
 def test_stock_clients_accept_its_projected_answers(client, era, transport, resolution):
     """Ours: their validation of answers is armed by its list of tools."""
