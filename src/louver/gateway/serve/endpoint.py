@@ -9,6 +9,7 @@ Hosts and origins are checked against DNS rebinding and cross-origin requests of
 from __future__ import annotations
 
 import asyncio
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -73,6 +74,20 @@ _STATUS: Final = {
 """The HTTP status of an error in 2026-07-28; 200 of all others. Source: MCP, Streamable HTTP."""
 
 
+_PORT: Final = "[0-9]{1,5}"
+_HOST: Final = re.compile(rf"([a-z0-9._-]+|\[[0-9a-f:.]+\])(:{_PORT})?")
+
+
+def host_patterns(name: str) -> list[str] | None:
+    """The allowed `Host` values for `HOST` or `HOST:PORT`: with its port, or with any; None if it is malformed."""
+    # Browsers send host names in lower case.
+    match = _HOST.fullmatch(name.lower())
+    if match is None:
+        return None
+    host = match.group()
+    return [host] if match.group(2) is not None else [host, f"{host}:*"]
+
+
 class McpEndpoint:
     """The ASGI application; `hosts` are allowed besides the loopback, `HOST:*` at any port."""
 
@@ -90,7 +105,8 @@ class McpEndpoint:
         if scope["type"] == "lifespan":
             return self._lifespan(receive, send)
         exchange = HttpExchange(scope, receive, send, self._fold(tuple(scope["headers"])))
-        if scope["path"] != PATH:
+        # A mounted application gets the whole path, and where it is mounted.
+        if scope["path"].removeprefix(scope.get("root_path", "")) != PATH:
             return exchange.respond_text(404, "Not Found")
         if (refused := self._refused(exchange)) is not None:
             return exchange.respond_text(*refused)
@@ -100,8 +116,12 @@ class McpEndpoint:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        await self._sessions.close()
+        await self.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    async def close(self) -> None:
+        """End all sessions."""
+        await self._sessions.close()
 
     async def _serve(self, exchange: HttpExchange) -> None:
         if not self._requests.take(exchange.peer):
