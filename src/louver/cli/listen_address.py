@@ -15,7 +15,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final
 
 from louver.errors import InvalidInput
-from louver.gateway.serve.endpoint import host_patterns
+from louver.gateway.serve.allowed_hosts import host_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

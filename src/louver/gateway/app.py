@@ -15,7 +15,8 @@ from starlette.websockets import WebSocketClose
 from louver.errors import InvalidConfig, InvalidInput
 from louver.gateway.config.read import as_config
 from louver.gateway.gateway import Gateway
-from louver.gateway.serve.endpoint import McpEndpoint, host_patterns
+from louver.gateway.serve.allowed_hosts import host_patterns
+from louver.gateway.serve.endpoint import McpEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence

@@ -46,7 +46,7 @@ _HALF_PAIR: Final = re.compile(r"[\ud800-\udfff]")
 
 
 def as_config(config: Config | Mapping[str, Any] | str | PathLike[str]) -> Config:
-    """The configuration of a program: as it is, from its file, or from the content of one, relative to this folder."""
+    """The configuration itself, that of a file, or that of the content of one, with paths relative to this folder."""
     if isinstance(config, Config):
         return config
     if isinstance(config, str | PathLike):

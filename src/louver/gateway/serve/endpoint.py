@@ -9,7 +9,6 @@ Hosts and origins are checked against DNS rebinding and cross-origin requests of
 from __future__ import annotations
 
 import asyncio
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -72,20 +71,6 @@ _STATUS: Final = {
     METHOD_NOT_FOUND: 404,
 }
 """The HTTP status of an error in 2026-07-28; 200 of all others. Source: MCP, Streamable HTTP."""
-
-
-_PORT: Final = "[0-9]{1,5}"
-_HOST: Final = re.compile(rf"([a-z0-9._-]+|\[[0-9a-f:.]+\])(:{_PORT})?")
-
-
-def host_patterns(name: str) -> list[str] | None:
-    """The allowed `Host` values for `HOST` or `HOST:PORT`: with its port, or with any; None if it is malformed."""
-    # Browsers send host names in lower case.
-    match = _HOST.fullmatch(name.lower())
-    if match is None:
-        return None
-    host = match.group()
-    return [host] if match.group(2) is not None else [host, f"{host}:*"]
 
 
 class McpEndpoint:
