@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from docs.pages import ROOT, commands
+from stock.run import python_with
 
 SETUP = ("pip install uv && uv run louver demo", "pip install uv && uv run pytest")
 """The two commands that set up a machine; they are not run here, but stand in README.md so."""
@@ -55,7 +56,10 @@ class Runner:
             lines += [""] * (block.line - 1 - len(lines)) + block.text.rstrip("\n").split("\n")
         script = self.folder / page.name
         script.write_text(self._here("\n".join(lines)), encoding="utf-8")
-        done = self._run([sys.executable, "-W", "error", script.name])
+        python = sys.executable
+        if "fastmcp" in script.read_text(encoding="utf-8"):
+            python = str(python_with("fastmcp>=4,<5", "--editable", str(ROOT)))
+        done = self._run([python, "-W", "error", script.name], Path(python).parent)
         assert done.returncode == 0, done.stdout
         assert done.stdout == "", f"a Python block prints:\n{done.stdout}"
 
@@ -91,11 +95,15 @@ class Runner:
             process.wait(_PATIENCE_S)
             process.stdout.close()
 
-    def _run(self, command):
+    def _run(self, command, path=None):
+        """Run a command; programs of the folder `path` come before those of this environment."""
+        environment = self._environment
+        if path is not None:
+            environment = {**environment, "PATH": f"{path}{os.pathsep}{environment['PATH']}"}
         return subprocess.run(
             command,
             cwd=self.folder,
-            env=self._environment,
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
