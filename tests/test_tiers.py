@@ -7,6 +7,7 @@ ONLY_DEEP = {
     "tests/conformance/test_run.py::test_a_proxy_of_fastmcp_does_not_crash_it": "needs FastMCP",
     "tests/conformance/test_run.py::test_the_gateway_passes_before_a_server_that_projects_itself": "a whole suite more",
     "tests/fuzz/readers/test_readers.py::test_new_inputs_are_read": "needs atheris; kept inputs are read every day",
+    "tests/hosts/test_doors.py": "real hosts, installed on first use",
     "tests/hosts/test_hosts.py": "real hosts, installed on first use",
     "tests/hosts/test_start.py": "a real host, installed on first use",
     "tests/test_release.py::test_a_release_is_built_checked_listed_and_stated": "installs tools on first use",

@@ -10,7 +10,7 @@ import logging
 import weakref
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, get_args
 
@@ -76,13 +76,13 @@ class LouverMiddleware:
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         channel, outer = request_channel(ctx.session), _outermost.get()
         if outer is not None and outer.channel is channel:
-            outer.meet(self)
+            outer.add(self)
             return await call_next(ctx)
         if self._steps is None:
             if ctx.request_id is None:
                 # Before its first request a client has nothing to notify the server of.
                 return None
-            joined, server = await self._look_around(ctx, call_next)
+            joined, server = await self._find_others(ctx, call_next)
             # Another request may have been faster.
             if self._steps is None:
                 try:
@@ -107,32 +107,32 @@ class LouverMiddleware:
     def check_tools(self, tools: Sequence[dict[str, Any]]) -> None:
         """Raise an error, or log it, if the options do not fit the tools of the server."""
 
-    async def _look_around(self, ctx: Context, call_next: CallNext) -> tuple[list[LouverMiddleware], ServerFacts]:
+    async def _find_others(self, ctx: Context, call_next: CallNext) -> tuple[list[LouverMiddleware], ServerFacts]:
         """The middleware that the server has, and what it says of itself."""
-        passage = _Passage(request_channel(ctx.session), [self], is_first=True)
+        passage = _Passage(request_channel(ctx.session), [self], is_joining=True)
         with _entered(passage):
             opening = result_dict(await call_next(_opening_request(ctx)))
         info = opening.get("serverInfo") or members(opening.get("_meta")).get(SERVER_INFO_META_KEY)
-        return passage.met, ServerFacts(members(info))
+        return passage.members, ServerFacts(members(info))
 
 
 @dataclass(slots=True)
 class _Passage:
-    """A message on its way through the list of a server, after the first of these middlewares."""
+    """A message that passes the list of a server, from the first of these middlewares on."""
 
     channel: object  # of this message alone
-    met: list[LouverMiddleware] = field(default_factory=list["LouverMiddleware"])
-    is_first: bool = False
+    members: list[LouverMiddleware]
+    is_joining: bool = False  # the message that finds them
 
-    def meet(self, middleware: LouverMiddleware) -> None:
-        if middleware in self.met:
+    def add(self, middleware: LouverMiddleware) -> None:
+        if middleware in self.members:
             return
-        if not self.is_first:
+        if not self.is_joining:
             raise _refusal(
                 f"a {type(middleware).__name__} was not reached by the server's first request: put it next to the "
                 "other middleware of Louver, or its options into 'louver.attach', if the server is attached"
             )
-        self.met.append(middleware)
+        self.members.append(middleware)
 
 
 _outermost: ContextVar[_Passage | None] = ContextVar("_outermost", default=None)
