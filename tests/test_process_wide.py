@@ -39,6 +39,7 @@ HELD = {
     "louver.gateway.config.validate.schema": "a schema of the package, read once",
     "louver.http1.pool.ssl_context": "whom the machine trusts, read once",
     "louver.http1.server._header_line": "what a pure function has given",
+    "louver.server.middleware._outermost": "of the task",
     "louver.server.request._numbers": "the numbers of connections, for the log",
 }
 """What modules hold that changes -> why it may."""

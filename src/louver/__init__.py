@@ -4,37 +4,73 @@
     louver.attach(server)
     async with louver.Client(server) as client: await client.call_tool("get_user", {"user_id": 7}, include=["name"])
 
-What needs the MCP SDK (`attach`, `hint`, the clients and their results) is imported on first use.
+What needs the MCP SDK, or the gateway, is imported on first use.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.projection.plan import Plan, compile_projection
 from louver.core.projection.request import Projection
 from louver.core.schema.relax import relax
 from louver.errors import (
+    AuditFailed,
+    AuthUnavailable,
     InvalidAnswer,
+    InvalidArguments,
+    InvalidConfig,
+    InvalidCursor,
     InvalidDescription,
     InvalidGuidance,
+    InvalidInput,
     InvalidPath,
+    InvalidPolicy,
     InvalidProjection,
+    InvalidQuery,
+    InvalidSchema,
+    InvalidUri,
     InvalidView,
     LouverError,
+    MissingToolSelection,
+    NotReadOnly,
     OutputInvalid,
     ProjectionLimit,
     ProjectionRequired,
+    RateLimited,
+    SandboxBusy,
+    SandboxCallLimit,
+    SandboxCrashed,
+    SandboxError,
+    SandboxMemory,
+    SandboxOutputLimit,
+    SandboxRuntime,
+    SandboxSyntax,
+    SandboxTimeout,
+    SandboxUnavailable,
+    ToolChanged,
+    ToolDescriptionRequired,
     ToolFailed,
+    TooManyTools,
     UnfitType,
     UnknownField,
+    UnknownName,
+    UnknownResult,
     UnknownView,
+    UpstreamError,
+    UpstreamInvalidOutput,
+    UpstreamTimeout,
+    UpstreamTooLarge,
+    UpstreamUnavailable,
+    Withheld,
 )
 
 if TYPE_CHECKING:
     from louver.client.client import Client
     from louver.client.result import DryRun, ProjectedResult, Stats
     from louver.client.sync import SyncClient
+    from louver.gateway.gateway import Gateway
     from louver.protocol.hint import hint
     from louver.server.attach import attach
     from louver.server.calls.warnings import Warnings
@@ -43,29 +79,64 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AuditFailed",
+    "AuthUnavailable",
     "Client",
     "DryRun",
+    "Gateway",
     "InvalidAnswer",
+    "InvalidArguments",
+    "InvalidConfig",
+    "InvalidCursor",
     "InvalidDescription",
     "InvalidGuidance",
+    "InvalidInput",
     "InvalidPath",
+    "InvalidPolicy",
     "InvalidProjection",
+    "InvalidQuery",
+    "InvalidSchema",
+    "InvalidUri",
     "InvalidView",
     "KeptResults",
     "LouverError",
+    "MissingToolSelection",
+    "NotReadOnly",
     "OutputInvalid",
     "Plan",
     "ProjectedResult",
     "Projection",
     "ProjectionLimit",
     "ProjectionRequired",
+    "RateLimited",
+    "SandboxBusy",
+    "SandboxCallLimit",
+    "SandboxCrashed",
+    "SandboxError",
+    "SandboxMemory",
+    "SandboxOutputLimit",
+    "SandboxRuntime",
+    "SandboxSyntax",
+    "SandboxTimeout",
+    "SandboxUnavailable",
     "Stats",
     "SyncClient",
+    "TooManyTools",
+    "ToolChanged",
+    "ToolDescriptionRequired",
     "ToolFailed",
     "UnfitType",
     "UnknownField",
+    "UnknownName",
+    "UnknownResult",
     "UnknownView",
+    "UpstreamError",
+    "UpstreamInvalidOutput",
+    "UpstreamTimeout",
+    "UpstreamTooLarge",
+    "UpstreamUnavailable",
     "Warnings",
+    "Withheld",
     "__version__",
     "attach",
     "compile_projection",
@@ -73,34 +144,21 @@ __all__ = [
     "relax",
 ]
 
+_LAZY: Final = {
+    "attach": "louver.server.attach",
+    "Client": "louver.client.client",
+    "DryRun": "louver.client.result",
+    "Gateway": "louver.gateway.gateway",
+    "hint": "louver.protocol.hint",
+    "KeptResults": "louver.server.results.results",
+    "ProjectedResult": "louver.client.result",
+    "Stats": "louver.client.result",
+    "SyncClient": "louver.client.sync",
+    "Warnings": "louver.server.calls.warnings",
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name == "attach":
-        from louver.server.attach import attach
-
-        return attach
-    if name == "hint":
-        from louver.protocol.hint import hint
-
-        return hint
-    if name == "KeptResults":
-        from louver.server.results.results import KeptResults
-
-        return KeptResults
-    if name == "Warnings":
-        from louver.server.calls.warnings import Warnings
-
-        return Warnings
-    if name == "Client":
-        from louver.client.client import Client
-
-        return Client
-    if name == "SyncClient":
-        from louver.client.sync import SyncClient
-
-        return SyncClient
-    if name in ("DryRun", "ProjectedResult", "Stats"):
-        from louver.client import result
-
-        return getattr(result, name)
+    if (module := _LAZY.get(name)) is not None:
+        return getattr(import_module(module), name)
     raise AttributeError(f"module 'louver' has no attribute {name!r}")

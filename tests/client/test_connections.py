@@ -215,6 +215,7 @@ def test_the_same_calls_without_await(mode_of):
         assert client.call_tool(*USER, include=["name"]).data == NAME
         assert client.validate("get_user_profile", include=["nmae"]).suggestions == {"nmae": "name"}
         assert client.views("get_user_profile") == {}
+        assert "get_user_profile" in [tool["name"] for tool in client.list_tools()]
         with pytest.raises(louver.UnknownField):
             client.call_tool(*USER, include=["nmae"], strict=True)
         assert client.stats.applied == 1

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from docs.pages import ROOT, commands
+from stock.run import python_with
 
 SETUP = ("pip install uv && uv run louver demo", "pip install uv && uv run pytest")
 """The two commands that set up a machine; they are not run here, but stand in README.md so."""
@@ -58,7 +59,11 @@ class Runner:
             lines += [""] * (block.line - 1 - len(lines)) + block.text.rstrip("\n").split("\n")
         script = self.folder / page.name
         script.write_text(self._here("\n".join(lines)), encoding="utf-8")
-        done = self._run([sys.executable, "-W", "error", "-B", script.name], PYTHONPATH=str(page.parent))
+        python = sys.executable
+        if "fastmcp" in script.read_text(encoding="utf-8"):
+            python = str(python_with("fastmcp>=4,<5", "--editable", str(ROOT)))
+        path = f"{Path(python).parent}{os.pathsep}{self._environment['PATH']}"
+        done = self._run([python, "-W", "error", "-B", script.name], PATH=path, PYTHONPATH=str(page.parent))
         assert done.returncode == 0, done.stdout
         assert done.stdout == "", f"a Python block prints:\n{done.stdout}"
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from docs.pages import DOCS, PAGES, ROOT, name_of, prose, site
+from docs.pages import DOCS, PAGES, ROOT, blocks, name_of, prose, site
 
 HOSTS = (
     "127.0.0.1",
@@ -86,6 +86,13 @@ def test_a_session_is_that_of_the_protocol(page):
     for number, line in enumerate(page.read_text(encoding="utf-8").split("\n"), 1):
         if re.search(r"\bsessions?\b", re.sub(SCENARIO, "", line), re.IGNORECASE):
             assert re.search(r"MCP|protocol|2025-11-25|2026-07-28", line), f"{name_of(page)}:{number}"
+
+
+def test_each_door_is_a_few_lines():
+    """Issue 41: at most 15, without blank ones."""
+    page = DOCS / "how-to" / "in-your-own-server.md"
+    lengths = {block.file: len(list(filter(None, block.text.split("\n")))) for block in blocks(page) if block.file}
+    assert {file: length for file, length in lengths.items() if file.endswith(".py") and length > 15} == {}
 
 
 def _headings(page):

@@ -11,13 +11,13 @@ from mcp import Client, MCPError
 
 from fixtures.forking import PYTHON
 from fixtures.samples import CANARY
-from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES
 from louver import relax
 from louver.catalogue.files.output_schemas import SchemaFile, SchemaFiles, file_name
 from louver.errors import InvalidSchema
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from server.wire import NEW, OLD, connect, text_of
 
 ITEM = {

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from fixtures.forking import PYTHON
-from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from server.reading import URI, call_as_told, descriptions, grants_in, read, required
 from server.wire import NEW, OLD, connect
 

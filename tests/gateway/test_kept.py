@@ -15,7 +15,6 @@ from mcp import Client, MCPError
 from mcp.client import advertise
 
 from gateway.configs import ENVIRON, write
-from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES, config, fixture, serving
 from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.policy.policy import Policy
@@ -23,6 +22,7 @@ from louver.errors import InvalidConfig, LouverError
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from louver.protocol.names import PROJECTION
 from louver.server.calls.warnings import Warnings
 from louver.server.policy.enforcer import PolicyEnforcer

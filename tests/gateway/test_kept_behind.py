@@ -8,10 +8,10 @@ import pytest
 from mcp import MCPError
 
 from fixtures.forking import PYTHON
-from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from louver.server.calls.warnings import Warnings
 from louver.server.results.results import KeptResults
 from server.kept import KEY, Clock, read, uri_of

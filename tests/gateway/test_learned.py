@@ -11,11 +11,11 @@ import pytest
 
 from cli.commands.test_suggest import suggest
 from gateway.configs import ENVIRON, write
-from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from server.wire import NEW, connect
 
 pytestmark = pytest.mark.anyio

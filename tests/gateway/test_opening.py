@@ -10,11 +10,11 @@ from mcp import MCPError
 
 from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER, LOUVER_ITSELF
-from gateway.in_memory import sdk_server
 from gateway.raw import HANDSHAKE, INFO, SOON_S, raw
 from gateway.served import FIXTURES, children, config, fixture, serving, until
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from server.wire import connect
 
 pytestmark = pytest.mark.anyio

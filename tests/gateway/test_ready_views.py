@@ -12,10 +12,10 @@ from mcp import Client
 from core.corpus import recordings
 from fixtures.forking import PYTHON
 from gateway.gateways import over_stdio
-from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from server.wire import NEW, OLD, connect, text_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [OLD, NEW])]

@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from fixtures.tattled import SECRET
-from gateway.in_memory import sdk_server
 from gateway.raw import raw
 from gateway.served import config, fixture, serving
 from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from louver.server.request import Identity
 from server.wire import connect
 

@@ -23,12 +23,12 @@ from mcp import MCPError
 from fixtures.faulty import BODIES
 from fixtures.tattled import HOSTILE as SCHEMAS
 from fixtures.tattled import SECRET
-from gateway.in_memory import sdk_server
 from gateway.links import SLACK, responsive
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS, MAX_SEGMENTS
 from policy.behind import POLICY, client_of, policy, written
 from server.test_refusals import HOSTILE as PROJECTIONS

@@ -333,7 +333,7 @@ async def test_a_tool_that_no_caller_sees_is_forgotten(era):
     """Ours: names may change for as long as a server runs, and somebody lists them."""
     made = lowlevel(page_size=2, keep=tool(SCHEMA))
     louver.attach(made.server, disclosure="advise")
-    disclosure, projection = made.server.middleware[0].steps
+    disclosure, projection = made.server.middleware[0]._steps.steps
     async with connect(made.server, era) as wire:
         for number in range(20):
             made.tools.clear()

@@ -372,5 +372,5 @@ async def test_of_a_connection_the_latest_hears_of_changed_tools():
         await wire.call("t")
     first, *_, last = channels
     assert type(first).__module__.startswith("mcp.")
-    assert type(last).__module__ == "louver.server.sdk"
+    assert type(last).__module__ == "louver.server.sdk_outbound"
     assert len(set(heard)) == len(heard) == 2

@@ -18,7 +18,7 @@ from louver.limits import MATCHES_A_PAGE, QUERIES_PER_MINUTE
 from louver.server import search as search_module
 from louver.server.calls.request import RequestOptions
 from louver.server.projection import ProjectionStep
-from louver.server.sdk import StepMiddleware, _result_dict
+from louver.server.sdk import StepMiddleware, result_dict
 from louver.server.search import Search
 from louver.server.tools.registry import ToolRegistry
 from louver.server.tools.views import ToolViews
@@ -126,7 +126,7 @@ async def test_a_server_that_is_searched_itself_has_said_how(era):
     async def itself(ctx, call_next):
         result = await call_next(ctx)
         return (
-            Search().add_to_handshake(_result_dict(result))
+            Search().add_to_handshake(result_dict(result))
             if ctx.method in ("initialize", "server/discover")
             else result
         )

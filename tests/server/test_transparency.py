@@ -9,7 +9,7 @@ from mcp.server import MCPServer, Server
 
 import louver
 from examples.company import build_server
-from louver.server.sdk import StepMiddleware
+from louver.middleware import ProjectionMiddleware
 from server.profiles import SCHEMA, lowlevel, structured, text, tool
 from server.wire import NEW, OLD, attached, connect
 
@@ -121,7 +121,7 @@ def test_the_one_private_access_is_there():
     server = MCPServer("profiles")
     assert isinstance(server._lowlevel_server, Server)
     louver.attach(server)
-    assert isinstance(server._lowlevel_server.middleware[0], StepMiddleware)
+    assert isinstance(server._lowlevel_server.middleware[0], ProjectionMiddleware)
     assert server.middleware is server._lowlevel_server.middleware
 
 

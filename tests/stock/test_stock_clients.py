@@ -17,7 +17,7 @@ from stock.run import CLIENTS, run_driver
 pytestmark = pytest.mark.deep
 
 HERE = Path(__file__).parent
-COMPANY = [str(HERE / "company_server.py")]
+COMPANY = [sys.executable, str(HERE / "company_server.py")]
 VIEWS = HERE.parents[1] / "examples" / "company" / "views"
 
 
@@ -46,14 +46,14 @@ CALLS = [
 
 
 @contextmanager
-def target(arguments, transport):
-    """How a driver reaches a server of `arguments`: by starting it, or at the URL of one that runs."""
+def target(command, transport):
+    """How a driver reaches the server of a command: by starting it, or at the URL of one that runs."""
     if transport == "stdio":
-        yield {"command": sys.executable, "args": arguments}
+        yield {"command": command[0], "args": command[1:]}
         return
-    with subprocess.Popen([sys.executable, *arguments, "--http"], stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*command, "--http"], stderr=subprocess.PIPE, text=True) as process:
         try:
-            yield {"url": process.stderr.readline().split()[-1]}
+            yield {"url": next(line for line in process.stderr if "serving at" in line).split()[-1]}
         finally:
             process.terminate()
 

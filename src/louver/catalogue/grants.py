@@ -81,7 +81,12 @@ class Grants:
 
 def _derived(key: bytes | str) -> bytes:
     """A key for grants alone: no other token sealed with the same secret is a valid grant."""
+    return hmac.digest(secret_bytes(key), b"louver grant", "sha256")
+
+
+def secret_bytes(key: bytes | str) -> bytes:
+    """The bytes of a key; LouverError if they are too few."""
     secret = key.encode() if isinstance(key, str) else key
     if len(secret) < MIN_KEY_BYTES:
         raise LouverError(f"a key has at least {MIN_KEY_BYTES} bytes of secret randomness, this one {len(secret)}")
-    return hmac.digest(secret, b"louver grant", "sha256")
+    return secret

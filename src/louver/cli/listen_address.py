@@ -15,12 +15,12 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final
 
 from louver.errors import InvalidInput
+from louver.gateway.serve.allowed_hosts import host_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _PORT: Final = "[0-9]{1,5}"
-_NAME: Final = re.compile(rf"([a-z0-9._-]+|\[[0-9a-f:.]+\])(:{_PORT})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,7 @@ class ListenAddress:
 
 
 def _hosts(name: str) -> list[str]:
-    """The allowed `Host` values for a name: with its port, or with any port."""
-    # Browsers send host names in lower case.
-    match = _NAME.fullmatch(name.lower())
-    if match is None:
+    patterns = host_patterns(name)
+    if patterns is None:
         raise InvalidInput(f"--allowed-host takes a host, such as mcp.example or mcp.example:8080, not {name[:80]!r}")
-    host = match.group()
-    return [host] if match.group(2) is not None else [host, f"{host}:*"]
+    return patterns

@@ -36,11 +36,12 @@ from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
-    from typing import Self
+    from typing import Self, Unpack
 
     from mcp.client import IncomingMessage
 
     from louver.client.answer import Answer
+    from louver.client.options import ClientOptions
     from louver.client.target import Target
     from louver.client.tools import KnownTool
     from louver.core.json import Json
@@ -53,20 +54,21 @@ class Client:
     """A connection to one server, open within `async with`.
 
     Args:
-        target: A URL, a command (one text or a list of words), or whatever else `mcp.Client` takes: a server in this
-            process, `StdioServerParameters`, a transport.
-        options: Options of `mcp.Client`, such as `mode`, `read_timeout_seconds` and callbacks.
+        target: A URL, a command (one text or a list of words), a `louver.Gateway`, or whatever else `mcp.Client`
+            takes: a server in this process, `StdioServerParameters`, a transport.
+        options: The options of `mcp.Client`, such as `mode`, `read_timeout_seconds` and callbacks.
 
     Raises:
         InvalidInput: The target is neither a URL nor a command.
     """
 
-    def __init__(self, target: Target, **options: Any) -> None:
+    def __init__(self, target: Target, **options: Unpack[ClientOptions]) -> None:
         self.stats = Stats()
-        self._message_handler = options.pop("message_handler", None)
+        self._message_handler = options.get("message_handler")
+        options["message_handler"] = self._on_message
         # Some servers project only for clients that declare the extension.
-        extensions = [advertise(PROJECTION, {}), *(options.pop("extensions", None) or ())]
-        self._client = McpClient(opened(target), message_handler=self._on_message, extensions=extensions, **options)
+        options["extensions"] = [advertise(PROJECTION, {}), *(options.get("extensions") or ())]
+        self._client = McpClient(opened(target), **options)
         self._wire = Wire(self._client)
         self._plans = Plans()
         self._tools = Tools(self._wire, self._plans, declared=False)
@@ -179,6 +181,10 @@ class Client:
         finished, requested, received = await to_thread.run_sync(_finished, answer, typed, result)
         self.stats.count(applied=finished.applied, requested=requested, received=received)
         return finished
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """The tools of all pages, as the server lists them: JSON objects with `name`, `inputSchema` and so on."""
+        return [*(await self._wire.tools()).values()]
 
     async def views(self, tool: str) -> dict[str, Json]:
         """The views of a tool: name -> paths in `include` and `exclude`, and shaping options."""

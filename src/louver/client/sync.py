@@ -17,12 +17,13 @@ from louver.client.client import Client
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
-    from typing import Self
+    from typing import Self, Unpack
 
     from anyio.from_thread import BlockingPortal
 
-    from louver.client.client import Target
+    from louver.client.options import ClientOptions
     from louver.client.result import DryRun, ProjectedResult, Stats
+    from louver.client.target import Target
     from louver.core.json import Json
 
 T = TypeVar("T")
@@ -31,7 +32,7 @@ T = TypeVar("T")
 class SyncClient:
     """A connection to one server, open within `with`; it takes the arguments of `Client`."""
 
-    def __init__(self, target: Target, **options: Any) -> None:
+    def __init__(self, target: Target, **options: Unpack[ClientOptions]) -> None:
         self._client = Client(target, **options)
         self._open = ExitStack()
         self._portal: BlockingPortal | None = None
@@ -95,13 +96,27 @@ class SyncClient:
         """Call a tool, as `Client.call_tool` does."""
         return self._run(partial(self._client.call_tool, name, arguments, **options))
 
+    def list_tools(self) -> list[dict[str, Any]]:
+        """The tools of all pages, as `Client.list_tools` has them."""
+        return self._run(self._client.list_tools)
+
     def views(self, tool: str) -> dict[str, Json]:
         """The views of a tool, as `Client.views` has them."""
         return self._run(partial(self._client.views, tool))
 
-    def validate(self, tool: str, **options: Any) -> DryRun:
+    def validate(
+        self,
+        tool: str,
+        *,
+        include: Sequence[str] | None = None,
+        exclude: Sequence[str] | None = None,
+        view: str | None = None,
+        into: Any = None,
+        strict: bool = False,
+    ) -> DryRun:
         """What a request means for a tool, without calling the tool, as `Client.validate` has it."""
-        return self._run(partial(self._client.validate, tool, **options))
+        call = partial(self._client.validate, tool, include=include, exclude=exclude, view=view)
+        return self._run(partial(call, into=into, strict=strict))
 
     def _run(self, call: Any) -> Any:
         if self._portal is None:

@@ -2,6 +2,7 @@
 
 "http://127.0.0.1:8000/mcp"          a URL
 "npx -y some-server --all"           a command, split as by a shell; or a list of its words
+gateway                              a `louver.Gateway`
 StdioServerParameters(...), server   as `mcp.Client` takes them
 """
 
@@ -9,9 +10,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mcp import StdioServerParameters
+from mcp.server import Server
 
 from louver.errors import InvalidInput
 from louver.protocol.urls import is_url
@@ -20,9 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp.client import Transport
-    from mcp.server import MCPServer, Server
+    from mcp.server import MCPServer
 
-    Target = str | Sequence[str] | StdioServerParameters | Transport | MCPServer[Any] | Server[Any]
+    class InProcessServer(Protocol):
+        """Something with a server of the SDK, such as `louver.Gateway`."""
+
+        @property
+        def server(self) -> Server[Any]: ...
+
+    Target = str | Sequence[str] | StdioServerParameters | Transport | MCPServer[Any] | Server[Any] | InProcessServer
 
 
 _EXPECTED = "expected a URL, or the command that starts a server"
@@ -34,6 +42,8 @@ _BEGINS_A_URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
 def opened(target: Target) -> Any:
     """The argument of `mcp.Client` for a target. A command gets the SDK's default environment."""
     found = url_or_words(target) if isinstance(target, str) else target
+    if isinstance(server := getattr(found, "server", None), Server):
+        return cast("Server[Any]", server)
     if not isinstance(found, list | tuple):
         return found
     words = [*cast("Sequence[str]", found)]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from louver import __version__
+from louver.core.cached import cached_property
 from louver.core.choices import check_choice
 from louver.core.json import digest
 from louver.errors import InvalidView, LouverError
@@ -35,10 +36,15 @@ from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 from louver.gateway.upstream.upstream import Upstream, UpstreamSettings
 from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
+from louver.server.request import ANONYMOUS, Identity
 from louver.server.tools.listing import Listing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Mapping
+    from os import PathLike
+    from typing import Self
+
+    from mcp.server import Server
 
     from louver.catalogue.files.output_schemas import SchemaFile
     from louver.catalogue.learned import LearnedFields
@@ -78,15 +84,29 @@ class UpstreamState:
 
 
 class Gateway:
-    """The upstreams, and the MCP server in front of them."""
+    """The upstreams, and the MCP server in front of them.
+
+        async with Gateway("mcp.json") as gateway, louver.Client(gateway) as client: ...
+
+    Args:
+        config: The path to a configuration file, its content as a dict, or a `Config`. It is read once.
+        single_client: Whether there is one client, with whose identity upstreams are opened.
+        exposure: How tools are listed, instead of what the configuration says.
+        execute: Whether scripts can be run, instead of what the configuration says.
+
+    Raises:
+        InvalidConfig: The configuration cannot be used.
+        InvalidPolicy: A policy of it cannot be used.
+        AuditFailed: Its audit records cannot be written.
+    """
 
     def __init__(
         self,
-        config: Config,
+        config: Config | Mapping[str, Any] | str | PathLike[str],
         *,
-        single_client: bool,  # one client, over stdio: upstreams are opened with its identity
-        exposure: Exposure | None = None,  # overrides the configuration
-        execute: bool | None = None,  # overrides the configuration
+        single_client: bool = False,
+        exposure: Exposure | None = None,
+        execute: bool | None = None,
         ready_views: bool = False,  # every upstream gets shipped views
         on_opened: Callable[[], None] = lambda: None,  # called when a client has opened the gateway
         can_reload: bool = False,  # a reload may come: announce that lists can change
@@ -109,7 +129,32 @@ class Gateway:
         self._audit: AuditWriter | None = None
         self._audit_settings: AuditSettings | None = None
         self._config = Config(())
+        self._opening: asyncio.Task[Any] | None = None
+        if not isinstance(config, Config):
+            # Imported only now: a gateway of one command has no file.
+            from louver.gateway.config.read import as_config
+
+            config = as_config(config)
         self._apply(config)
+
+    async def __aenter__(self) -> Self:
+        # In a task: an upstream that starts slowly delays only its own calls.
+        self._opening = asyncio.create_task(self.open())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._opening is not None:
+            self._opening.cancel()
+        await self.close()
+
+    @cached_property
+    def server(self) -> Server[Any]:
+        """The gateway as a server of the SDK, for `mcp.Client` in this process; its `principal` is the caller."""
+        # Imported only now: the gateway itself needs no SDK.
+        from louver.gateway.sdk_server import sdk_server
+
+        principal = self._config.principal
+        return sdk_server(self, ANONYMOUS if principal is None else Identity(principal))
 
     def answer(self, request: Request) -> Awaitable[dict[str, Any]]:
         """The result for a message of a client; JsonRpcError is the error that it gets."""

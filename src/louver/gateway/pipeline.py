@@ -155,17 +155,10 @@ class Files:
     def owner_of(self, enforcers: Mapping[str, PolicyEnforcer], tool: str, principal: Principal) -> ToolOwner | None:
         """The server and policy of a tool, by the name that clients use; `None` without a policy."""
         # Lazy import, as in `_audited`.
-        from louver.server.audit.middleware import UNKNOWN_TOOL, ToolOwner
+        from louver.server.audit.middleware import ToolOwner
 
         found = self._enforcer_of(enforcers, tool)
-        if found is None:
-            return None
-        enforcer, local_name = found
-        # The name of an unknown tool is the client's input: it is not recorded.
-        recorded_name = local_name if enforcer.is_served(local_name) else UNKNOWN_TOOL
-        return ToolOwner(
-            enforcer.server, recorded_name, enforcer.policy.version, enforcer.names_of(local_name, principal)
-        )
+        return None if found is None else ToolOwner.under_policy(*found, principal)
 
     def _enforcer_of(self, enforcers: Mapping[str, PolicyEnforcer], tool: str) -> tuple[PolicyEnforcer, str] | None:
         """The policy of a tool, and the tool's name at its server."""

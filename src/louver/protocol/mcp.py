@@ -41,6 +41,7 @@ TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 PROMPTS_CHANGED: Final = "notifications/prompts/list_changed"
 RESOURCES_CHANGED: Final = "notifications/resources/list_changed"
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
+SUBSCRIPTION_ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 
 CONNECTION_NOTIFICATIONS: Final = ("notifications/cancelled", "notifications/initialized")
 """Notifications about a connection itself: none is forwarded."""

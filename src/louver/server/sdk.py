@@ -20,21 +20,21 @@ from louver.catalogue.policy.principal import Principal
 from louver.core.cached import cached_property
 from louver.core.json import members, strings
 from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError, invalid_params
-from louver.protocol.mcp import TOOLS_CHANGED
 from louver.protocol.names import PREFIX
 from louver.server.request import ANONYMOUS, Identity, Request, in_order
 from louver.server.sdk_internals import bus_of, connection_of
+from louver.server.sdk_outbound import ConnectionOutbound, filtered_session
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Generator, Sequence
 
     from mcp.server import Server
     from mcp.server.auth.provider import AccessToken
     from mcp.server.connection import Connection as SdkSideConnection
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from mcp.server.subscriptions import ServerEvent
-    from mcp.shared.dispatcher import CallOptions, Outbound
 
+    from louver.server.policy.message_filter import MessageFilter
     from louver.server.request import Step
 
     Context = ServerRequestContext[Any, Any]
@@ -43,15 +43,25 @@ _OPENING: Final = f"{PREFIX}opening"
 
 
 class StepMiddleware:
-    """A middleware that runs steps, the outermost first, before the server."""
+    """A middleware that runs steps, the outermost first, before the server; under a policy, with its message filter."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        *,
+        identify: Callable[[Context], Identity] | None = None,  # instead of by the access token
+        message_filter: MessageFilter | None = None,
+    ) -> None:
         self.steps = steps
+        self._identify = token_identity if identify is None else identify
+        self._message_filter = message_filter
         # In 2026-07-28 the SDK makes a connection for each request; its outbound is that of the stream.
         self._shared: WeakKeyDictionary[NotifyOnlyOutbound, dict[str, Any]] = WeakKeyDictionary()
 
     async def __call__(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         request = self._request(ctx)
+        if self._message_filter is not None:
+            ctx = replace(ctx, session=filtered_session(ctx, self._message_filter))
         try:
             return await in_order(self.steps, partial(_handle, ctx, call_next, request))(request)
         except JsonRpcError as error:
@@ -60,14 +70,13 @@ class StepMiddleware:
     def _request(self, ctx: Context) -> Request:
         connection = SdkConnection(ctx, self._shared)
         params = ctx.params if ctx.params is None or isinstance(ctx.params, dict) else dict(ctx.params)
-        token = get_access_token()
         return Request(
             ctx.method,
             params or {},
             ctx.request_id,
             ctx.protocol_version,
             connection,
-            ANONYMOUS if token is None else identity_of(token),
+            self._identify(ctx),
             None if ctx.request is None else getattr(getattr(ctx.request, "client", None), "host", "none"),
             ctx.close_sse_stream,
         )
@@ -81,7 +90,7 @@ async def _handle(ctx: Context, call_next: CallNext, original: Request, request:
             meta = cast("Any", {key: value for key, value in meta.items() if key in kept})
         ctx = replace(ctx, method=request.method, params=request.params, meta=meta)
     with _jsonrpc_errors():
-        return _result_dict(await call_next(ctx))
+        return result_dict(await call_next(ctx))
 
 
 @contextmanager
@@ -96,11 +105,24 @@ def _jsonrpc_errors() -> Generator[None]:
         raise invalid_params() from None
 
 
-def _result_dict(result: HandlerResult) -> dict[str, Any]:
+def result_dict(result: HandlerResult) -> dict[str, Any]:
     """The wire object of a result: a new dict, so its top level may be changed."""
     if isinstance(result, BaseModel):
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
     return dict(result or {})
+
+
+def token_identity(_: Context) -> Identity:
+    token = get_access_token()
+    return ANONYMOUS if token is None else identity_of(token)
+
+
+def principal_identity(principal: Principal | None) -> Identity:
+    """The identity of a principal that the server's author names; by its roles alone it owns nothing."""
+    if principal is None:
+        return ANONYMOUS
+    is_named = principal.subject is not None or principal.client is not None
+    return Identity(principal, (principal.client or "", None, principal.subject) if is_named else None)
 
 
 def identity_of(token: AccessToken) -> Identity:
@@ -145,6 +167,8 @@ class SdkConnection:
     @property
     def shared(self) -> dict[str, Any] | None:
         stream = self._opened.outbound
+        if isinstance(stream, ConnectionOutbound):
+            stream = stream.wrapped
         return self._all_shared.setdefault(stream, {}) if isinstance(stream, NotifyOnlyOutbound) else None
 
     @property
@@ -188,29 +212,8 @@ class SdkConnection:
         return answer.root
 
     def on_tools_changed(self, callback: Callable[[], None]) -> None:
-        opened = self._opened
-        if isinstance(opened.outbound, _Observed):
-            opened.outbound.changed = callback
-        elif opened.has_standalone_channel:
-            opened.outbound = _Observed(opened.outbound, callback)
-
-
-class _Observed:
-    """The outbound channel of a connection, with a callback for changed tools."""
-
-    def __init__(self, outbound: Outbound, changed: Callable[[], None]) -> None:
-        self._outbound = outbound
-        self.changed = changed
-
-    async def send_raw_request(
-        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
-    ) -> dict[str, Any]:
-        return await self._outbound.send_raw_request(method, params, opts)
-
-    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
-        if method == TOOLS_CHANGED:
-            self.changed()
-        await self._outbound.notify(method, params, opts)
+        if (outbound := ConnectionOutbound.of(self._opened)) is not None:
+            outbound.on_tools_changed = callback
 
 
 def on_tools_published(server: Server[Any], callback: Callable[[], None]) -> Callable[[], None]:

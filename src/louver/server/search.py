@@ -55,6 +55,13 @@ class Search:
         self._limiter = RateLimiter("queries", per_minute)
         self._ranking_lock = anyio.Lock()
 
+    async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
+        """Search as a step of its own, without projection."""
+        if request.method == "tools/list":
+            return await self.list(request, call_next)
+        result = await call_next(request)
+        return self.add_to_handshake(result) if request.method in ("initialize", "server/discover") else result
+
     def add_to_handshake(self, handshake: dict[str, Any]) -> dict[str, Any]:
         """The handshake result with search added; nothing else changes."""
         capabilities: dict[str, Any] = handshake.get("capabilities") or {}

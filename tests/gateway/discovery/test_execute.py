@@ -18,12 +18,12 @@ from fixtures.process import http_process
 from gateway.discovery.test_service import SERVERS
 from gateway.discovery.test_tools import error_of, text_of
 from gateway.gateways import LOUVER
-from gateway.in_memory import sdk_server
 from gateway.served import FIXTURES, at, config, serving, stateless
 from gateway.test_exposure import arguments_of, described
 from louver.core.json import compact
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from louver.shipped import folder
 
 pytestmark = pytest.mark.anyio

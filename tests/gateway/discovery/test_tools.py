@@ -10,12 +10,12 @@ from mcp.client.stdio import stdio_client
 
 from gateway.discovery.test_service import SERVERS
 from gateway.gateways import LOUVER
-from gateway.in_memory import sdk_server
 from gateway.served import config, fixture, serving
 from louver.gateway.config.model import Config
 from louver.gateway.discovery.tools import DIRECT_INSTRUCTIONS
 from louver.gateway.gateway import Gateway
 from louver.gateway.scripting import sandbox
+from louver.gateway.sdk_server import sdk_server
 from server.wire import NEW, connect
 
 pytestmark = pytest.mark.anyio

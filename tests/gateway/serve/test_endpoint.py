@@ -19,11 +19,11 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.requests import ClientDisconnect
 
-from gateway.in_memory import sdk_server
 from louver.concurrency.offload import in_thread
 from louver.gateway.clients.client import client_of
 from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from louver.gateway.serve import endpoint
 from louver.gateway.serve.endpoint import McpEndpoint
 from louver.gateway.serve.exchange import IDENTITY

@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from gateway.in_memory import sdk_server
 from gateway.serve.test_endpoint import Heard, served
 from louver.catalogue.policy.principal import Principal
+from louver.gateway.sdk_server import sdk_server
 from louver.gateway.serve import sessions
 from louver.gateway.serve.endpoint import McpEndpoint
 from louver.gateway.serve.exchange import IDENTITY

@@ -19,13 +19,13 @@ from fixtures.forking import PYTHON
 from gateway.discovery.test_service import SERVERS
 from gateway.discovery.test_tools import error_of, text_of
 from gateway.gateways import LOUVER
-from gateway.in_memory import sdk_server
 from gateway.raw import SOON_S
 from gateway.served import FIXTURES, config, fixture, serving, stateless
 from louver.core.json import compact
 from louver.errors import ToolFailed
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from louver.gateway.single_tool.exports import FileExports
 from louver.gateway.single_tool.tool import ACTION_PARAMETERS
 from louver.limits import QUERIES_PER_MINUTE

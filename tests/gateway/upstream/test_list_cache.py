@@ -3,10 +3,10 @@
 import pytest
 
 from fixtures.forking import PYTHON
-from gateway.in_memory import sdk_server
 from gateway.links import FIXTURES, responsive
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from louver.gateway.upstream.list_cache import ListCache, without_bad_tools
 from louver.limits import MAX_TOOL_BYTES
 from louver.protocol.mcp import TOOLS_CHANGED

@@ -6,11 +6,11 @@ import pytest
 from mcp import MCPError
 
 from fixtures.forking import PYTHON
-from gateway.in_memory import sdk_server
 from gateway.links import FIXTURES
 from louver.errors import UpstreamInvalidOutput
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
+from louver.gateway.sdk_server import sdk_server
 from louver.gateway.upstream.list_cache import ListCache
 from louver.gateway.upstream.result_checks import check_result
 from server.wire import NEW, OLD, connect

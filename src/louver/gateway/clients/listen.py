@@ -18,6 +18,7 @@ from louver.protocol.mcp import (
     PROMPTS_CHANGED,
     RESOURCE_UPDATED,
     RESOURCES_CHANGED,
+    SUBSCRIPTION_ACKNOWLEDGED,
     SUBSCRIPTION_ID_META_KEY,
     TOOLS_CHANGED,
 )
@@ -70,7 +71,7 @@ class ListenStreams:
         self._streams.add(stream)
         try:
             acknowledged = {"notifications": stream.filters, "_meta": meta}
-            await notify("notifications/subscriptions/acknowledged", acknowledged, request.id)
+            await notify(SUBSCRIPTION_ACKNOWLEDGED, acknowledged, request.id)
             while (event := await stream.events.get()) is not None:
                 method, params = event
                 await notify(method, {**params, "_meta": meta}, request.id)

@@ -7,10 +7,12 @@ its variables need not be set, and its settings need not fit the schema.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from dataclasses import dataclass
-from pathlib import PurePath
+from os import PathLike
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.catalogue.files.line_numbers import nearest_line
@@ -35,16 +37,32 @@ from louver.server.results.store import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from louver.catalogue.files.folder import Opener
     from louver.catalogue.files.line_numbers import Place
 
+_DICT: Final = "<dict>"  # stands for the file in errors
 _HALF_PAIR: Final = re.compile(r"[\ud800-\udfff]")
 
 
+def as_config(config: Config | Mapping[str, Any] | str | PathLike[str]) -> Config:
+    """The configuration itself, that of a file, or that of the content of one, with paths relative to this folder."""
+    if isinstance(config, Config):
+        return config
+    if isinstance(config, str | PathLike):
+        return read_config(Path(config))
+    try:
+        text = json.dumps(config, default=os.fspath, indent=2)
+    except TypeError:
+        raise InvalidConfig("a configuration is JSON: texts, numbers, lists and dicts, or paths") from None
+    return _config_of(text, Path(_DICT), os.environ)
+
+
 def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Opener = trusted_or_pipe) -> Config:
-    text = read_text(path, opener)
+    return _config_of(read_text(path, opener), path, environ)
+
+
+def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
     content = parse_json(text, str(path))
     check(content, text, str(path))
     source = ConfigSource(path, text, environ)

@@ -91,7 +91,8 @@ class McpEndpoint:
         if scope["type"] == "lifespan":
             return self._lifespan(receive, send)
         exchange = HttpExchange(scope, receive, send, self._fold(tuple(scope["headers"])))
-        if scope["path"] != PATH:
+        # A mounted application gets the whole path, and where it is mounted.
+        if scope["path"].removeprefix(scope.get("root_path", "")) != PATH:
             return exchange.respond_text(404, "Not Found")
         if (refused := self._refused(exchange)) is not None:
             return exchange.respond_text(*refused)
@@ -101,8 +102,12 @@ class McpEndpoint:
         await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        await self._sessions.close()
+        await self.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    async def close(self) -> None:
+        """End all sessions."""
+        await self._sessions.close()
 
     async def _serve(self, exchange: HttpExchange) -> None:
         if not self._requests.take(exchange.peer):

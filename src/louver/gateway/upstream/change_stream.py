@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
 # Passed in place of a notification method when the stream has ended.
 ENDED: Final = "stream ended"
 

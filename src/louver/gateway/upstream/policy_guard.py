@@ -8,18 +8,14 @@ It sits next to the upstream: no other part of the gateway, built-in tools and s
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import anyio
-
-from louver.concurrency.offload import in_thread, run_cancellable
 from louver.gateway.clients.revisions import modern_result
-from louver.jsonrpc.errors import INVALID_PARAMS, INVALID_REQUEST, JsonRpcError
-from louver.server.policy.raw import Raw
+from louver.jsonrpc.errors import INVALID_REQUEST, JsonRpcError
+from louver.server.policy.visible_answers import VisibleAnswers
 from louver.server.policy.visible_tools import with_distinct_names
 
 if TYPE_CHECKING:
@@ -33,15 +29,11 @@ if TYPE_CHECKING:
     from louver.server.policy.enforcer import PolicyEnforcer
     from louver.server.request import Identity
 
-_LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list")
 
-
-class Guard:
+class Guard(VisibleAnswers):
     def __init__(self, enforcer: PolicyEnforcer) -> None:
-        self.enforcer = enforcer
+        super().__init__(enforcer)
         self._tools: WeakKeyDictionary[Session, tuple[int, dict[str, dict[str, Any]]]] = WeakKeyDictionary()
-        # One tool list at a time: the first derives the tools' schemas for all, and lists keep their order.
-        self._list_lock = anyio.Lock(fast_acquire=True)
 
     def filtered(self, caller: Caller) -> Caller:
         return FilteredCaller(caller, self.enforcer)
@@ -60,19 +52,7 @@ class Guard:
             return modern_result(method, answer, None) if caller.client.is_modern else answer
         principal, record = caller.identity.principal, caller.record
         tool = await self._tool(session, params["name"], principal, record) if method == "tools/call" else None
-        try:
-            raw = Raw(await ask(self.filtered(caller), params))
-        except JsonRpcError as error:
-            raise self.enforcer.refusal(error, record) from None
-        if method in _LISTS:
-            lock = self._list_lock if method == "tools/list" else nullcontext()
-            async with lock:
-                return (await run_cancellable(partial(self.enforcer.visible_list, method, raw, principal))).value
-        if tool is not None:
-            filter_result = partial(self.enforcer.visible_call_result, raw, tool, principal, record)
-        else:
-            filter_result = partial(self.enforcer.visible_result, raw, record)
-        return (await in_thread(filter_result) if raw.is_large else filter_result()).value
+        return await self.visible(method, tool, principal, record, partial(ask, self.filtered(caller), params))
 
     async def _tool(self, session: Session, name: str, principal: Principal, record: CallRecord) -> dict[str, Any]:
         """The definition of a tool. One that is hidden from the caller is looked for as long as a missing one."""
@@ -85,18 +65,12 @@ class Guard:
             raise self.enforcer.refusal(error, record) from None
         by_name = {tool["name"]: tool for tool in with_distinct_names(tools)}
         self._tools[session] = (generation, by_name)
-        if (tool := self._served(by_name.get(name), principal)) is None:
-            raise JsonRpcError(code=INVALID_PARAMS, message="Unknown tool")
-        return tool
+        return self.check_served(by_name.get(name), principal)
 
     def _known_tool(self, session: Session, name: str, principal: Principal) -> dict[str, Any] | None:
         """A tool of the last list, if the caller is served it and no list has changed since."""
         known = self._tools.get(session)
-        if known is None or known[0] != session.lists.generation:
-            return None
-        return self._served(known[1].get(name), principal)
-
-    def _served(self, tool: dict[str, Any] | None, principal: Principal) -> dict[str, Any] | None:
+        tool = None if known is None or known[0] != session.lists.generation else known[1].get(name)
         return tool if tool is not None and self.enforcer.serves(tool, principal) else None
 
 

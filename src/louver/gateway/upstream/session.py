@@ -24,7 +24,7 @@ from louver.errors import ToolChanged, UpstreamUnavailable
 from louver.gateway.clients.revisions import is_modern, with_envelope, without_envelope
 from louver.gateway.tally import Tally
 from louver.gateway.transports.transport import Call, ignore_notification, refuse_request
-from louver.gateway.upstream.change_stream import ACKNOWLEDGED, ENDED, ChangeStream
+from louver.gateway.upstream.change_stream import ENDED, ChangeStream
 from louver.gateway.upstream.header_params import HeaderParams, header_names_of
 from louver.gateway.upstream.in_flight import InFlight
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS, ListCache, without_bad_tools
@@ -36,7 +36,13 @@ from louver.gateway.upstream.task_bindings import TaskBindings
 from louver.gateway.upstream.timeouts import CallTimeout, deadlines_of
 from louver.jsonrpc.errors import HEADER_MISMATCH, INVALID_REQUEST, UNSUPPORTED_PROTOCOL_VERSION, JsonRpcError
 from louver.limits import MAX_PEER_QUESTIONS, OPENING_TIMEOUT_S, PARKED_S, STAYED_S
-from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, LOG_LEVEL_META_KEY, TOOLS_CHANGED
+from louver.protocol.mcp import (
+    LATEST_HANDSHAKE_VERSION,
+    LATEST_MODERN_VERSION,
+    LOG_LEVEL_META_KEY,
+    SUBSCRIPTION_ACKNOWLEDGED,
+    TOOLS_CHANGED,
+)
 from louver.server.wire import pages
 
 if TYPE_CHECKING:
@@ -368,7 +374,7 @@ class Session:
 
     async def _on_stream_message(self, method: str, params: Params) -> None:
         """Handle a message of the `subscriptions/listen` stream."""
-        if method == ACKNOWLEDGED:
+        if method == SUBSCRIPTION_ACKNOWLEDGED:
             acknowledged = members((params or {}).get("notifications"))
             self.lists.announced = frozenset(
                 name for name in self._declared_list_changes() if acknowledged.get(f"{name}ListChanged")

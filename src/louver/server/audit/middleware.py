@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from louver.catalogue.policy.principal import Principal
     from louver.core.json import Json
     from louver.server.call_record import CallRecord
+    from louver.server.policy.enforcer import PolicyEnforcer
     from louver.server.request import Next, Request
 
 
@@ -55,6 +56,12 @@ class ToolOwner:
     tool: str  # the tool's name at the server
     policy: str  # version of the server's policy
     names: Set[str] = frozenset()  # names in the tool's output schema
+
+    @classmethod
+    def under_policy(cls, enforcer: PolicyEnforcer, tool: str, principal: Principal) -> ToolOwner:
+        # The name of an unknown tool is the client's input: it is not recorded.
+        recorded_name = tool if enforcer.is_served(tool) else UNKNOWN_TOOL
+        return cls(enforcer.server, recorded_name, enforcer.policy.version, enforcer.names_of(tool, principal))
 
 
 class AuditMiddleware:

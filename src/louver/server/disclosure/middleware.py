@@ -7,16 +7,10 @@ It runs outside projection: descriptions hold what projection adds, and admitted
 
 from __future__ import annotations
 
-import logging
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final
 
-from louver.catalogue.files.descriptions import DescriptionFiles
-from louver.catalogue.grants import Grants
 from louver.catalogue.hosts import HOSTS, host_of
 from louver.concurrency.offload import run_in_thread
-from louver.core.choices import check_choice
 from louver.core.json import members
 from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from louver.protocol.descriptions import DisclosureCapability, is_about_descriptions
@@ -36,43 +30,19 @@ from louver.server.disclosure import texts
 from louver.server.disclosure.definitions import ToolDefinitions
 from louver.server.disclosure.describe import DescriptionReader
 from louver.server.disclosure.gate import Gate
-from louver.server.disclosure.read_limits import ReadLimits
 from louver.server.recipient import client_name, recipient_of
-from louver.server.sdk import on_tools_published
 from louver.server.wire import envelope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from os import PathLike
+    from collections.abc import Callable, Mapping
 
-    from mcp.server import Server
-
+    from louver.catalogue.files.descriptions import DescriptionFiles
+    from louver.catalogue.grants import Grants
     from louver.catalogue.hosts import Host
+    from louver.server.disclosure.read_limits import ReadLimits
     from louver.server.request import Next, Request
 
-logger = logging.getLogger(__name__)
-
-# When a tool that is listed by summary runs. `enforce`: after its description was read. `on-error`: if its arguments
-# fit; otherwise the error is its description. `advise`: always. With `off` all tools are listed in full.
-DisclosureMode = Literal["enforce", "on-error", "advise", "off"]
-
 _NOT_FOUND: Final = (-32602, -32002, METHOD_NOT_FOUND)  # error codes of servers for an unknown resource
-
-
-def build_disclosure(
-    server: Server[Any],
-    mode: DisclosureMode,
-    folder: str | PathLike[str] | None,
-    keys: Sequence[bytes | str],
-    reads_per_minute: int,
-) -> Disclosure:
-    check_choice("disclosure", mode, get_args(DisclosureMode))
-    files = DescriptionFiles({} if folder is None else {"": Path(folder)})
-    grants = Grants(keys, audience=server.name) if mode == "enforce" else None
-    subscribe = partial(on_tools_published, server)
-    return Disclosure(
-        server.server_info_stamp, subscribe, files, grants, ReadLimits(reads_per_minute), on_error=mode == "on-error"
-    )
 
 
 class Disclosure:
@@ -92,7 +62,6 @@ class Disclosure:
         self._server_info = server_info
         self._on_error = on_error
         self._hosts = hosts
-        self._files = files
         self._enforced = grants is not None
         self._definitions = ToolDefinitions(files)
         self._description_reader = DescriptionReader(self._definitions, grants, read_limits, self._envelope)
@@ -112,11 +81,6 @@ class Disclosure:
     def close(self) -> None:
         """Unsubscribe from the server's events, before another middleware replaces this one."""
         self._unsubscribe()
-
-    def check_names(self, tools: set[str]) -> None:
-        self._files.check_names(tools)
-        if DESCRIPTIONS_TOOL in tools:
-            logger.warning("the server has a tool %r itself: models must read the resource", DESCRIPTIONS_TOOL)
 
     async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
         if request.method == "initialize" or request.lasts:

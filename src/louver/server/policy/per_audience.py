@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from louver.limits import MAX_AUDIENCES
 
@@ -13,19 +13,23 @@ if TYPE_CHECKING:
     from louver.catalogue.policy.principal import Principal
     from louver.server.request import Next, Request
 
-    Handler = tuple[Next, Callable[[], None]]  # and what closes it
+T = TypeVar("T")
 
 
-class PerAudience:
-    """The handlers; `audience` is that of a principal, and `make` builds a new handler."""
+class PerAudience(Generic[T]):
+    """The handlers; `audience` is that of a principal, and `make` builds a new handler, and what closes it."""
 
-    def __init__(self, audience: Callable[[Principal], Hashable], make: Callable[[Principal], Handler]) -> None:
+    def __init__(
+        self, audience: Callable[[Principal], Hashable], make: Callable[[Principal], tuple[T, Callable[[], None]]]
+    ) -> None:
         self._audience = audience
         self._make = make
-        self._handlers: OrderedDict[Hashable, Handler] = OrderedDict()
+        self._handlers: OrderedDict[Hashable, tuple[T, Callable[[], None]]] = OrderedDict()
 
-    def __call__(self, request: Request) -> Awaitable[dict[str, Any]]:
-        principal = request.identity.principal
+    def __call__(self: PerAudience[Next], request: Request) -> Awaitable[dict[str, Any]]:
+        return self.find(request.identity.principal)(request)
+
+    def find(self, principal: Principal) -> T:
         audience = self._audience(principal)
         handler = self._handlers.get(audience)
         if handler is None:
@@ -33,7 +37,7 @@ class PerAudience:
             if len(self._handlers) > MAX_AUDIENCES:
                 self._handlers.popitem(last=False)[1][1]()
         self._handlers.move_to_end(audience)
-        return handler[0](request)
+        return handler[0]
 
     def close(self) -> None:
         while self._handlers:

@@ -1,0 +1,31 @@
+"""The gateway as a server of the SDK: for clients in the same process, and for whatever serves such a server."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from mcp.server import Server
+
+from louver.server.request import ANONYMOUS
+from louver.server.sdk import StepMiddleware
+
+if TYPE_CHECKING:
+    from louver.gateway.gateway import Gateway
+    from louver.server.request import Identity, Next, Request
+
+
+def sdk_server(gateway: Gateway, identity: Identity = ANONYMOUS) -> Server[Any]:
+    """The server; its callers have the identity, or that of their access tokens."""
+
+    async def answer(request: Request, _call_next: Next) -> dict[str, Any]:
+        return await gateway.answer(request if identity is ANONYMOUS else replace(request, identity=identity))
+
+    # With a handler the SDK opens the stream of these requests; the gateway answers all.
+    server: Server[Any] = Server("louver", on_subscriptions_listen=_unreachable)
+    server.middleware[:] = [StepMiddleware([answer])]
+    return server
+
+
+async def _unreachable(_ctx: Any, _params: Any) -> Any:
+    raise AssertionError("the gateway answers")
