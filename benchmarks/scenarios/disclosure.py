@@ -83,6 +83,8 @@ async def one_tool() -> str:
     example = Config.from_command([sys.executable, "-m", "examples.company"])
     gateway = Gateway(example, single_client=True, exposure="gateway")
     try:
+        # The client gives up asking for the revision if the company takes long to start.
+        await gateway.open()
         server = Server("louver")
         server.middleware[:] = [StepMiddleware([lambda request, _call_next: gateway.answer(request)])]
         async with Client(server) as client:
