@@ -25,8 +25,8 @@ STEPS = {
 }
 
 
-# It sends `initialize` after `server/discover`. Over stdio a server of the SDK refuses that, with Louver and without; the
-# gateway accepts it.
+# It sends `initialize` after `server/discover`. Over stdio a server of the SDK refuses that, with Louver and without, and
+# the gateway accepts it.
 REFUSED_OVER_STDIO = ("ai-sdk",)
 
 
