@@ -25,6 +25,11 @@ STEPS = {
 }
 
 
+# It sends `initialize` after `server/discover`. Over stdio a server of the SDK refuses that, with Louver and without, and
+# the gateway accepts it.
+REFUSED_OVER_STDIO = ("ai-sdk",)
+
+
 def wrong(door, seen):
     """What a model saw instead of what it should; nothing if all is well."""
     whole, *projected = seen.results or [seen.failed or "the model saw no result"]
@@ -47,4 +52,7 @@ def test_a_model_sees_what_each_door_serves(stack, tmp_path):
         except StockError as error:
             (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
     found = {door: wrong(door, each)[:400] for door, each in zip(runs, seen, strict=True)}
-    assert found == dict.fromkeys(runs, "")
+    if stack in REFUSED_OVER_STDIO:
+        refused = [found.pop(door) for door, target in targets.items() if "command" in target]
+        assert all("the initialize handshake is not accepted" in text for text in refused), refused
+    assert found == dict.fromkeys(found, "")
