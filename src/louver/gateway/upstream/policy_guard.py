@@ -55,15 +55,25 @@ class Guard(VisibleAnswers):
         return await self.visible(method, tool, principal, record, partial(ask, self.filtered(caller), params))
 
     async def _tool(self, session: Session, name: str, principal: Principal, record: CallRecord) -> dict[str, Any]:
+        """The definition of a tool. One that is hidden from the caller is looked for as long as a missing one."""
+        if (tool := self._known_tool(session, name, principal)) is not None:
+            return tool
+        generation = session.lists.generation
+        try:
+            tools = await session.tools()
+        except JsonRpcError as error:
+            raise self.enforcer.refusal(error, record) from None
+        by_name = {tool["name"]: tool for tool in with_distinct_names(tools)}
+        self._tools[session] = (generation, by_name)
+        return self.check_served(by_name.get(name), principal)
+
+    def _known_tool(self, session: Session, name: str, principal: Principal) -> dict[str, Any] | None:
+        """A tool of the last list, if the caller is served it and no list has changed since."""
         known = self._tools.get(session)
-        if known is None or known[0] != session.lists.generation or name not in known[1]:
-            state = session.lists.generation
-            try:
-                tools = await session.tools()
-            except JsonRpcError as error:
-                raise self.enforcer.refusal(error, record) from None
-            known = self._tools[session] = (state, {tool["name"]: tool for tool in with_distinct_names(tools)})
-        return self.check_served(known[1].get(name), principal)
+        if known is None or known[0] != session.lists.generation:
+            return None
+        tool = known[1].get(name)
+        return tool if tool is not None and self.enforcer.serves(tool, principal) else None
 
 
 @dataclass(frozen=True, slots=True)
