@@ -25,7 +25,7 @@ STEPS = {
 }
 
 
-# It sends `initialize` after `server/discover`. Over stdio a server of the SDK refuses that, with Louver and without, and
+# It sends `initialize` after `server/discover`. Over stdio a server of the SDK refuses that, with Louver and without;
 # the gateway accepts it.
 REFUSED_OVER_STDIO = ("ai-sdk",)
 

@@ -70,7 +70,9 @@ class Guard(VisibleAnswers):
     def _known_tool(self, session: Session, name: str, principal: Principal) -> dict[str, Any] | None:
         """A tool of the last list, if the caller is served it and no list has changed since."""
         known = self._tools.get(session)
-        tool = None if known is None or known[0] != session.lists.generation else known[1].get(name)
+        if known is None or known[0] != session.lists.generation:
+            return None
+        tool = known[1].get(name)
         return tool if tool is not None and self.enforcer.serves(tool, principal) else None
 
 
