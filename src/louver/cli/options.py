@@ -20,7 +20,7 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
         prog="louver",
         usage="louver COMMAND [OPTIONS]",
         description="Ask MCP tools for only the fields you need.",
-        epilog="'louver COMMAND --help' explains a command. Begin with: louver demo",
+        epilog="'louver COMMAND --help' explains a command. Start with: louver demo",
     )
     parser.add_argument("--version", action="version", version=f"louver {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", prog="louver")
@@ -45,7 +45,9 @@ def _demo(commands: Any) -> None:
     parser = _add_command(
         commands, "demo", "[OPTIONS]", "show on an example server what projection saves", "louver demo"
     )
-    parser.add_argument("--all", action="store_true", help="over both transports and in both protocol revisions")
+    parser.add_argument(
+        "--all", action="store_true", help="show it over both transports and in both protocol revisions"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON array")
 
 
@@ -60,7 +62,7 @@ def _serve(commands: Any) -> None:
         more="Agents connect to the gateway. Their calls can name the fields that they need.",
     )
     group = parser.add_server_options("--example")
-    group.add_argument("--example", action="store_true", help="the built-in example server, without the gateway")
+    group.add_argument("--example", action="store_true", help="serve the built-in example server, without the gateway")
     clients = parser.add_argument_group("the clients")
     transport = clients.add_mutually_exclusive_group()
     transport.add_argument("--stdio", action="store_true", help="serve one client over standard streams (default)")
@@ -73,7 +75,7 @@ def _serve(commands: Any) -> None:
         metavar="HOST",
         action="append",
         default=[],
-        help="accept this Host header, besides the address (repeatable)",
+        help="also accept this name in the Host header (repeatable)",
     )
     tools = parser.add_argument_group("the tools")
     _add_choice(
@@ -141,7 +143,7 @@ def _call(commands: Any) -> None:
         "call one tool and print its answer",
         "louver call get_issue number=7 --include title -- louver serve --example",
         "louver call list_issues --view brief --config mcp.json --server tracker",
-        more="With --config the call passes the gateway, so views and policies of the file apply.",
+        more="With --config the call goes through the gateway, so views and policies of the file apply.",
     )
     call = parser.add_argument_group("the call")
     call.add_argument("tool", metavar="TOOL", help="the name of the tool")
@@ -170,7 +172,7 @@ def _suggest(commands: Any) -> None:
         "call tools, show which fields are large, and suggest views",
         "louver suggest --call list_issues '{\"limit\": 20}' -- louver serve --example",
         "louver suggest --call get_issue '{\"number\": 7}' --out views --config mcp.json",
-        more="It prints or writes no value of an answer.",
+        more="It never prints or stores a value of an answer.",
     )
     calls = parser.add_argument_group("the calls")
     calls.add_argument(
@@ -195,11 +197,11 @@ def _explain(commands: Any) -> None:
         commands,
         "explain",
         "--tool TOOL --as WHO [OPTIONS] [SERVER]",
-        "show which fields of a tool a policy shows to a caller",
+        "show which fields of a tool a caller sees under a policy",
         "louver explain --tool search --as role:support --config mcp.json --server crm",
         "louver explain --tool search --as nobody --against role:ops --config mcp.json",
     )
-    question = parser.add_argument_group("the question")
+    question = parser.add_argument_group("the tool and the caller")
     question.add_argument("--tool", metavar="TOOL", required=True, help="the tool's name at its server")
     question.add_argument(
         "--as",
@@ -271,7 +273,7 @@ def _conformance(commands: Any) -> None:
         ("2025-11-25", "2026-07-28"),
         action="append",
         default=[],
-        help="a protocol revision that is required (repeatable; default: those that the server speaks)",
+        help="require and test this protocol revision (repeatable; default: those that the server speaks)",
     )
     _add_choice(
         checks,
@@ -280,7 +282,7 @@ def _conformance(commands: Any) -> None:
         action="append",
         default=[],
         metavar="GROUP",
-        help=f"only these checks (repeatable): {', '.join(GROUPS)}",
+        help=f"run only these checks (repeatable): {', '.join(GROUPS)}",
     )
     checks.add_argument("--fixture", metavar="FILE", help="arguments for the tools, a JSON object")
     checks.add_argument("--baseline", metavar="FILE", help="known failures, one per line")
@@ -346,7 +348,7 @@ def _add_fields(group: Any) -> None:
 def _add_request(parser: Parser) -> None:
     fields = parser.add_argument_group("the fields")
     _add_fields(fields)
-    fields.add_argument("--view", metavar="NAME", help="those of this view in the file of --views")
+    fields.add_argument("--view", metavar="NAME", help="keep the fields of this view in the file of --views")
     fields.add_argument("--views", metavar="FILE", help="a file of views, such as list_issues.views.json")
 
 

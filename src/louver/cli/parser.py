@@ -64,7 +64,9 @@ class Parser(argparse.ArgumentParser):
             default=[],
             help="send this header to the URL (repeatable); no secrets, since other users can see them",
         )
-        group.add_argument("--token", metavar="FILE", help="send the bearer token in this file, whose mode is 600")
+        group.add_argument(
+            "--token", metavar="FILE", help="send the bearer token from this file, whose mode must be 600"
+        )
         group.add_argument("--config", metavar="FILE", help="the servers of a configuration file, such as mcp.json")
         group.add_argument("--server", metavar="NAME", help="only this server of the configuration file")
         return group
