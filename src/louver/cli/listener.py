@@ -79,7 +79,7 @@ class HttpListener:
             return
         if self.auth.is_new and not logs.is_json():
             url = f"http://{self.address.client_url_host}:{port}{PATH}"
-            _report(f"clients need a token, which is shown this once, and kept in {self.auth.file}")
+            _report(f"clients need a token. It is shown only now, and kept in {self.auth.file}")
             # Lines of a host's file, to copy.
             print(compact({"mcpServers": {"louver": self.auth.host_entry(url)}}), file=sys.stderr, flush=True)
         else:

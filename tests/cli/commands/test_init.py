@@ -98,9 +98,9 @@ def test_the_servers_of_a_host_become_a_configuration_and_the_host_gets_louver(i
     }
     assert json.loads(out) == {"mcpServers": {"louver": server}}
     assert err.splitlines() == [
-        f"louver: mcp.json has the 3 servers of {original}, with the secrets that stand there",
+        f"louver: mcp.json has the 3 servers of {original}, with its secrets",
         "louver: server 'GitHub MCP' is called 'GitHub-MCP' in it",
-        "louver: where Cursor runs, these environment variables must be set, which 'env' hands on: GITHUB_TOKEN",
+        "louver: where Cursor runs, these environment variables must be set, and 'env' passes them on: GITHUB_TOKEN",
         f"louver: into {original}, under 'mcpServers', put 'louver' instead of 'GitHub MCP', 'files', 'remote':",
     ]
     assert original.read_text(encoding="utf-8") == CURSOR
@@ -119,7 +119,7 @@ def test_a_variable_with_a_default_need_not_be_set(init, project):
     """Ours: what is told to be needed is."""
     put(project / ".mcp.json", {"mcpServers": {"it": {"command": "npx", "args": ["${A:-b}", "${C}"]}}})
     _, out, err = init("--from", "claude")
-    assert "must be set, which 'env' hands on: C\n" in err
+    assert "must be set, and 'env' passes them on: C\n" in err
     assert json.loads(out)["mcpServers"]["louver"]["env"] == {"C": "${C}"}
 
 
@@ -302,7 +302,7 @@ def test_nothing_is_overwritten(init, project):
     put(project / "mcp.json", "mine")
     status, out, err = init("--from", "claude")
     assert (status, out) == (2, "")
-    assert err == "louver: mcp.json is there already, and stays as it is: name another file by --out\n"
+    assert err == "louver: mcp.json already exists, and is not overwritten: name another file by --out\n"
     assert (project / "mcp.json").read_text() == "mine"
     (project / "link.json").symlink_to(project / "target.json")
     assert init("--from", "claude", "--out", "link.json")[0] == 2

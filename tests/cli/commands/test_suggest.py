@@ -110,7 +110,7 @@ def test_files_are_written_and_none_is_overwritten(tmp_path):
     )
     status, printed, err = suggest(*call("list"), "--out", str(out))
     assert (status, printed) == (2, "")
-    assert "list.views.json is there already, and stays as it is" in err
+    assert "list.views.json already exists, and is not overwritten" in err
     assert ViewFile.read(out / "list.views.json").text == file.text
 
 
@@ -178,7 +178,7 @@ def test_a_schema_that_is_there_stays(tmp_path):
     (tmp_path / "list.output.schema.json").write_text("mine")
     status, out, err = suggest(*call("list"), "--out", str(tmp_path))
     assert (status, out, len([*tmp_path.iterdir()])) == (2, "", 1)
-    assert "list.output.schema.json is there already, and stays as it is" in err
+    assert "list.output.schema.json already exists, and is not overwritten" in err
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):

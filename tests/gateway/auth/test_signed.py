@@ -171,7 +171,7 @@ async def test_why_a_token_is_not_taken_is_logged_without_the_token(keys, caplog
     caplog.set_level("INFO", "louver")
     token = signed(aud="https://canary.example")
     assert await verifier(keys).verify_token(token) is None
-    assert [record.message for record in caplog.records] == ["a token is not taken: InvalidAudienceError"]
+    assert [record.message for record in caplog.records] == ["a token is rejected: InvalidAudienceError"]
     assert token not in caplog.text
 
 

@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> int:
     _write(out, {"mcpServers": servers})
     terminal.print_stderr(
         f"{out} has the {_count(len(servers), 'server')} of {host_servers.source.path}, "
-        "with the secrets that stand there"
+        "with its secrets"
     )
     for new, old in imported.names.items():
         if new != old:
@@ -98,7 +98,7 @@ def _env(host: str, host_servers: HostServers, servers: dict[str, Any]) -> dict[
     needed = sorted({name for level in levels(enabled) for text in strings(level) for name in variables(text)})
     env = {name: reference for name in needed if (reference := variable(host, host_servers.source, name)) is not None}
     if env:
-        message = f"where {NAMES[host]} runs, these environment variables must be set, which 'env' hands on"
+        message = f"where {NAMES[host]} runs, these environment variables must be set, and 'env' passes them on"
     else:
         message = "Claude Desktop puts in no variables: write the values of these under 'env'"
     if needed:
@@ -124,7 +124,7 @@ def _write(out: Path, config: dict[str, Any]) -> None:
     try:
         descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise InvalidInput(f"{out} is there already, and stays as it is: name another file by --out") from None
+        raise InvalidInput(f"{out} already exists, and is not overwritten: name another file by --out") from None
     except OSError as error:
         raise InvalidInput(f"{out} cannot be written: {error.strerror}") from None
     with open(descriptor, "wb") as file:

@@ -66,9 +66,9 @@ async def _run(arguments: Namespace) -> int:
     # Files come first, since the reader of standard output may close it at any line.
     for name, file in files.items():
         if name in found and (content := found[name][1].file()) is not None:
-            _write(file.views, content, "a start, from which its author takes away and adds")
+            _write(file.views, content, "a draft to edit")
         if (content := schemas.get(name)) is not None:
-            _write(file.schema, content, f"what {_answer_count(tools[name])} shown, to be made right for those to come")
+            _write(file.schema, content, f"what {_answer_count(tools[name])} shown: a draft to correct")
     rows = [(*found[name], schemas.get(name)) for name in found]
     _show(rows, as_json=arguments.json, with_files=not files)
     for problem in problems:
@@ -170,7 +170,7 @@ class _Files:
         is_declared = tool.definition.get("outputSchema") is not None
         for file in (found.views,) if is_declared else (found.views, found.schema):
             if file.exists():
-                raise InvalidInput(f"{file} is there already, and stays as it is: name another folder by --out")
+                raise InvalidInput(f"{file} already exists, and is not overwritten: name another folder by --out")
         return found
 
 

@@ -108,7 +108,7 @@ class IntrospectionVerifier:
             return None
         problem = self._problem(claims)
         if problem is not None:
-            logger.info("a token is not taken: %s", problem)
+            logger.info("a token is rejected: %s", problem)
             return None
         return access_token_from(claims)
 

@@ -58,10 +58,10 @@ class JwtVerifier:
             )
         except (jwt.PyJWTError, ValueError, TypeError) as error:
             # Only the error's class: PyJWT's message can quote the token's content.
-            logger.info("a token is not taken: %s", type(error).__name__)
+            logger.info("a token is rejected: %s", type(error).__name__)
             return None
         if not is_access_token(claims, header):
-            logger.info("a token is not taken: it is not an access token")
+            logger.info("a token is rejected: it is not an access token")
             return None
         return access_token_from(claims)
 
