@@ -16,7 +16,7 @@ from fixtures import floods
 from gateway.bad_peer import withstand
 from gateway.flooded import ASKED
 from gateway.gateways import LOUVER_ITSELF
-from gateway.raw import HANDSHAKE, STATELESS, raw
+from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
 
 pytestmark = pytest.mark.anyio
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.anyio
 TESTS = Path(__file__).parents[1]
 SECONDS = 0.2
 DEEP_SECONDS = 10
-LEAVING_S = 20
-"""What the flooded clients need at most to end their sessions, also where the machine is busy."""
+LEAVING_S = 5 * SOON_S
+"""What the flooded clients need at most to end their sessions: a call whose cancellation is lost waits for its answer."""
 
 KINDS = {
     "web": (*floods.MESSAGES, *floods.HTTP_ONLY),
