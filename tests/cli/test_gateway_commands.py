@@ -16,11 +16,13 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from fixtures.command import louver
 from fixtures.forking import PYTHON
 from gateway.auth.issuer import issuer
 from gateway.served import at, children, fixture, lives, serving
+from louver.cli import terminal
 from louver.cli.commands import call
 from louver.cli.signals import by_signal
 
@@ -298,6 +300,14 @@ def test_the_catalogue_of_a_configuration(example, config):
     table = louver("tools", "--config", path)
     assert table.returncode == 0
     assert "get_user_profile" in table.stdout
+
+
+def test_the_table_of_tools_fits_a_narrow_terminal(monkeypatch):
+    """Ours: the views wrap, and no name that could be copied."""
+    monkeypatch.setattr(terminal, "console", lambda: Console(width=80))
+    lines = louver("tools", "--", PYTHON, "-m", "louver", "serve", "--example").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("│ get_user_profile │" in line for line in lines)
 
 
 def test_the_tools_that_fit_a_query(example, config):

@@ -97,7 +97,15 @@ def test_missing_arguments_are_told():
 
 @pytest.mark.parametrize(
     "schema",
-    [None, True, {}, {"type": "object"}, {**SCHEMA, "additionalProperties": {}}, {**SCHEMA, "patternProperties": {}}],
+    [
+        None,
+        True,
+        {},
+        {"type": "object"},
+        {"type": "object", "properties": {}},  # as a tool is listed whose description is on demand
+        {**SCHEMA, "additionalProperties": {}},
+        {**SCHEMA, "patternProperties": {}},
+    ],
 )
 def test_other_names_are_taken_where_the_schema_says_so_or_says_nothing(schema):
     """Ours: the server decides."""

@@ -25,7 +25,7 @@ TESTS = Path(__file__).parents[1]
 SECONDS = 0.2
 DEEP_SECONDS = 10
 LEAVING_S = 5 * SOON_S
-"""What the flooded clients need at most to end their sessions: a call whose cancellation is lost waits for its answer."""
+"""What flooded clients need at most to end their sessions: a call whose cancellation is lost waits for its answer."""
 
 KINDS = {
     "web": (*floods.MESSAGES, *floods.HTTP_ONLY),

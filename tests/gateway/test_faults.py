@@ -152,7 +152,7 @@ async def test_garbage_between_messages_is_passed_over(client, gateway):
     """PRIVACY.md: a garbage line, an answer to nobody, an answer twice; of these the first counts."""
     async with unharmed(client):
         assert (await client.call("bad__garbage"))["which"] == "first"
-    assert gateway.find(r"messages of the upstream that were for nobody: \d+, the last: ")
+    assert gateway.find(r"messages from the server without a recipient: \d+, the last: ")
 
 
 @every_era

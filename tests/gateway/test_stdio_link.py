@@ -252,13 +252,15 @@ async def test_requests_of_an_upstream_are_counted_over_all_its_processes(ears):
 
 
 async def test_cancelling_a_call_tells_the_upstream(link):
-    """MCP, cancellation; an answer that comes all the same is dropped."""
+    """MCP, cancellation; an answer that comes all the same is dropped, and is no fault of the server."""
     silent = await begun(call(link, "silent"))
     silent.cancel()
     with pytest.raises(asyncio.CancelledError):
         await silent
     (cancelled,) = (await call(link, "wait_for", seen="notifications/cancelled"))["seen"]
     assert cancelled["params"] == {"requestId": 1}
+    await call(link, "late")
+    assert link.stray_messages.count == 0
     await call(link, "late")
     assert link.stray_messages.count == 1
 

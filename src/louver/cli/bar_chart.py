@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from louver.catalogue.suggest_view import Suggestion
 
 _WIDTH = 24  # columns of the longest bar
+_MIN_WIDTH = 8  # the same in a narrow terminal
+_OTHER_COLUMNS = 70  # what the rest of the table takes, with paths of a usual length
 
 
 def show(suggestions: Iterable[Suggestion]) -> None:
@@ -37,7 +39,8 @@ def _chart(console: Console, suggestion: Suggestion) -> Table:
     table.add_column("types")
     table.add_column("bytes", justify="right")
     table.add_column("share", justify="right")
-    table.add_column("", width=_WIDTH, no_wrap=True)
+    width = max(_MIN_WIDTH, min(_WIDTH, console.width - _OTHER_COLUMNS))
+    table.add_column("", width=width, no_wrap=True)
     table.add_column("left out")
     mark = "#" if console.options.ascii_only else "█"
     leaves = sorted(suggestion.leaves, key=lambda weight: -weight.bytes)
@@ -48,7 +51,7 @@ def _chart(console: Console, suggestion: Suggestion) -> Table:
             " | ".join(weight.kinds),
             f"{weight.bytes:,}",
             f"{weight.bytes / suggestion.full:.1%}",
-            Text(mark * max(1, round(_WIDTH * weight.bytes / leaves[0].bytes)), style="red" if reason else "green"),
+            Text(mark * max(1, round(width * weight.bytes / leaves[0].bytes)), style="red" if reason else "green"),
             reason,
         )
     if len(leaves) > MAX_CHARTED_FIELDS:

@@ -153,6 +153,8 @@ def parse(parser: Parser, commands: dict[str, Parser], line: Sequence[str]) -> N
     if name is not None and name not in commands:
         suggestion = meant(nearest(name, commands, 1), "'louver --help' lists them")
         parser.error(f"there is no command {name[:_SHOWN]!r}: {suggestion}")
+    if not words:
+        parser.error("name a command: 'louver --help' lists them; begin with: louver demo")
     arguments = parser.parse_args(words)
     commands[arguments.command].take_command(arguments, command)
     return arguments

@@ -79,7 +79,8 @@ def _check_names(names: Sequence[str], schema: dict[str, Any]) -> None:
     """Refuse names that the schema does not have, unless it says that there can be others, and missing ones."""
     properties = json.members(schema.get("properties"))
     others = schema.get("additionalProperties", "patternProperties" in schema)
-    is_closed = "properties" in schema and others is False
+    # A tool with a description on demand is listed with empty properties.
+    is_closed = others is False and bool(properties or "additionalProperties" in schema)
     for name in names:
         # The gateway does not list its own argument at every tool that takes it.
         if name not in properties and name != ARGUMENT and is_closed:

@@ -1,8 +1,8 @@
 """Counted log records, for what a peer can cause without end: the 1st, 2nd, 4th, 8th, ... is written.
 
-tally = Tally(logger, "messages of the upstream that were for nobody")
+tally = Tally(logger, "messages from the server without a recipient")
 tally.add("a line that is no message")
-messages of the upstream that were for nobody: 4, the last: a line that is no message
+messages from the server without a recipient: 4, the last: a line that is no message
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Tally:
 
 
 def stray_messages(logger: Logger) -> Tally:
-    return Tally(logger, "messages of the upstream that were for nobody")
+    return Tally(logger, "messages from the server without a recipient")
 
 
 def unsent_messages(logger: Logger) -> Tally:

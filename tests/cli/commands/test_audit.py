@@ -7,9 +7,11 @@ import time
 from contextlib import closing
 
 import pytest
+from rich.console import Console
 
 from fixtures.command import louver
 from louver.catalogue.policy.principal import NOBODY, Principal
+from louver.cli import terminal
 from louver.server.audit.writer import AuditWriter
 from server.audited import ANN, BOB, DAY_S, record
 
@@ -69,6 +71,17 @@ def test_a_table_shows_what_stands_there(file):
     assert done.returncode == 0
     assert "[b]mail[/b]" in done.stdout
     assert "phone" in done.stdout
+
+
+@pytest.mark.parametrize("by", ["tool", "principal", "field"])
+def test_a_table_fits_a_narrow_terminal(file, monkeypatch, by):
+    """Ours: no heading and no name is folded; outcomes that never were are left out."""
+    monkeypatch.setattr(terminal, "console", lambda: Console(width=80))
+    heading, _, *rows = audit(file, "--by", by).stdout.splitlines()
+    columns = list(json.loads(audit(file, "--by", by, "--json").stdout)[0])
+    absent = {"refused", "withheld", "error"}
+    assert heading.split() == [name for name in columns if name not in absent]
+    assert len(rows) == {"tool": 2, "principal": 2, "field": 3}[by]
 
 
 @pytest.mark.parametrize("since", ["7d", "168h", "10080m", "2001-05-01", "2001-05-01T12:00:00+02:00"])

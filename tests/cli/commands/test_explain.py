@@ -71,6 +71,16 @@ def test_fields_are_told_with_their_rule(explain):
     assert schema_in(out)["properties"] == {"id": {"type": "integer"}, "ssn": {"const": "[masked]"}}
 
 
+def test_the_notes_of_a_louver_behind_the_server_are_no_field(explain, tmp_path):
+    """Ours: only what has exactly their schema."""
+    file = tmp_path / "notes.json"
+    for notes, is_field in ({"type": "array", "items": {"type": "string"}}, False), ({"type": "string"}, True):
+        file.write_text(json.dumps({**SCHEMA, "properties": {"louver": notes, **SCHEMA["properties"]}}))
+        _, out, _ = explain("scope:a:b", "get_user", "--schema", str(file))
+        assert ("│ louver " in out) == is_field
+        assert row(out, "id") == ["seen", ""]
+
+
 def test_the_same_as_json(explain):
     """Ours."""
     status, out, err = explain("scope:a:b", "get_user", "--schema", "{schema}", "--json")

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
+from rich.console import Console
 
 from fixtures.command import louver
 from fixtures.forking import PYTHON
 from fixtures.samples import CANARY
 from louver.catalogue.files.output_schemas import SchemaFile, SchemaFiles
 from louver.catalogue.files.views import ViewFile, ViewFolder
+from louver.cli import terminal
 from louver.shipped import folder
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "samples.py"
@@ -55,6 +57,16 @@ def test_it_shows_what_weighs_and_what_a_view_saves():
         "tool": "list",
         "views": {"compact": {"include": ["items.id", "total"]}},
     }
+
+
+def test_a_chart_fits_a_narrow_terminal(monkeypatch):
+    """Ours: the bars are shorter, and no path is folded."""
+    monkeypatch.setattr(terminal, "console", lambda: Console(width=80))
+    done = suggest(*call("get_issue", number=1), server=EXAMPLE)
+    chart = done.stdout[: done.stdout.index("A view of")].splitlines()
+    assert max(map(len, chart)) <= 80
+    assert sum(" always null " in line for line in chart) == 1
+    assert any(line.startswith("│ reactions.rocket ") for line in chart)
 
 
 def test_several_calls_of_a_tool_are_merged_and_several_tools_are_told():

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _UNITS: Final = {"d": 86_400, "h": 3600, "m": 60}
 _TEXTS: Final = ("server", "tool", "field", "principal", "last")
 _DIGEST: Final = 32  # characters of a principal's digest
+_OUTCOMES: Final = ("refused", "withheld", "error")  # left out in a narrow terminal, if they are 0
+_WIDE: Final = 110  # columns of a terminal that has room for everything
+_DAY, _MINUTE = len("2026-01-31"), len("2026-01-31T12:00")
 
 
 def run(arguments: Namespace) -> int:
@@ -78,13 +81,21 @@ def _since(text: str, now: float) -> float:
 
 
 def _show(rows: list[Total]) -> None:
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table()
-    for name in rows[0]:
+    console = terminal.console()
+    is_narrow = console.width < _WIDE
+    cells = [{name: str(value) for name, value in row.items()} for row in rows]
+    if is_narrow:
+        zero = {name for name in _OUTCOMES if all(row.get(name) == "0" for row in cells)}
+        cells = [{name: cell for name, cell in row.items() if name not in zero} for row in cells]
+    cells = [{**row, "last": row["last"][: _DAY if is_narrow else _MINUTE]} for row in cells]
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0 if is_narrow else (0, 1))
+    for name in cells[0]:
         # A digest that wraps cannot be searched for.
         min_width = _DIGEST if name == "principal" else None
         table.add_column(name, justify="left" if name in _TEXTS else "right", overflow="fold", min_width=min_width)
-    for row in rows:
-        table.add_row(*(terminal.literal_text(str(value)) for value in row.values()))
-    terminal.console().print(table)
+    for row in cells:
+        table.add_row(*map(terminal.literal_text, row.values()))
+    console.print(table)

@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 
+from louver.catalogue.entry import EXTRAS_SCHEMA
 from louver.catalogue.files.folder import read_json
 from louver.catalogue.policy.policy import Policy, definition_digest
 from louver.cli import servers, signals, terminal, upstreams
 from louver.cli.principal import read_principal
 from louver.cli.request import write
 from louver.cli.samples import unknown_tool_error
+from louver.core import json
 from louver.core.nearest import did_you_mean
 from louver.core.policy.visibility import Visibility
 from louver.core.schema.outline import outline
 from louver.errors import InvalidInput, InvalidPolicy
+from louver.protocol.names import EXTRAS
 from louver.server.policy.visible_tools import VisibleTools
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from louver.catalogue.policy.policy import Rule
     from louver.catalogue.policy.principal import Principal
     from louver.core.json import Schema
+    from louver.core.paths.path import FieldPath
     from louver.gateway.config.model import Config
 
 _PLACEHOLDER_KEY: Final = b"\0" * 32  # placeholder for the pseudonym key: no value is pruned here
@@ -61,7 +65,7 @@ class _Caller:
 
     def fates(self, schema: Schema) -> dict[str, str]:
         """Path -> what becomes of the field."""
-        paths = [member.path for member in outline(schema)]
+        paths = _fields(schema)
         if self.rule is None:
             return {str(path): "hidden" for path in paths}
         visibility = Visibility(self.rule.fields, schema, _PLACEHOLDER_KEY)
@@ -95,6 +99,13 @@ def run(arguments: Namespace) -> int:
     else:
         _compare(callers[0], callers[-1], tool, as_json=arguments.json)
     return 1 if all(caller.rule is None for caller in callers) else 0
+
+
+def _fields(schema: Schema) -> list[FieldPath]:
+    """The fields of an output, without the member in which a Louver behind the server puts its notes."""
+    is_listed = json.members(json.members(schema).get("properties")).get(EXTRAS) == EXTRAS_SCHEMA
+    hidden = (EXTRAS,) if is_listed else None
+    return [member.path for member in outline(schema) if member.path.steps != hidden]
 
 
 def _caller(who: str, principal: Principal, rule: Rule | None, tools: VisibleTools, tool: _Tool) -> _Caller:

@@ -73,16 +73,17 @@ def _show(states: Sequence[UpstreamState], rows: Sequence[dict[str, Any]]) -> No
         return
     is_ranked = "score" in rows[0]
     displayed = rows[:MATCHES_A_PAGE] if is_ranked else rows
-    console.print(_table(displayed, is_ranked=is_ranked))
+    console.print(_table(displayed, is_ranked=is_ranked, width=console.width))
     if len(displayed) < len(rows):
         console.print(f"The best {len(displayed)} of {len(rows)}; all with --json.")
     console.print(f"Tokens are an estimate: bytes / {CHARACTERS_A_TOKEN}.")
 
 
-def _table(rows: Sequence[dict[str, Any]], *, is_ranked: bool) -> Table:
+def _table(rows: Sequence[dict[str, Any]], *, is_ranked: bool, width: int) -> Table:
     tools = Table("server")
-    # A truncated name cannot be called.
-    tools.add_column("tool", overflow="fold")
+    # A truncated name cannot be called, and a folded one not copied: the views wrap first.
+    fits = max(len(row["tool"]) for row in rows) <= width // 3
+    tools.add_column("tool", overflow="fold", no_wrap=fits)
     for heading in ("score", "bytes", "tokens") if is_ranked else ("bytes", "tokens"):
         tools.add_column(heading, justify="right")
     for heading in ("projectable", "views"):

@@ -95,10 +95,10 @@ class EventStream:
             self.is_answered = True
             return message
         if message.method is None:
-            self._stray_messages.add("an answer that nobody waits for")
+            self._stray_messages.add("an answer to no open call")
         elif message.id is not None:
             if not self._server_requests.start(message):
-                self._stray_messages.add("a question that is open already, or one too many")
+                self._stray_messages.add("a request that is open already, or one too many")
         elif message.method == "notifications/cancelled":
             self._server_requests.cancel(message.params)
         else:

@@ -10,8 +10,9 @@ So two clients may use the same progress token.
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
 from louver.core.json import is_object
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 # The addressee of a notification that names no request.
 NO_REQUEST = object()
+
+# Remembered numbers of calls without an answer.
+_MAX_ABANDONED: Final = 256
 
 
 def named_request(notification: Message) -> object:
@@ -91,6 +95,7 @@ class OpenCalls:
         self._calls: dict[int, OpenCall] = {}
         # Weak: as long as a task waits for the late answer.
         self._late_answers: WeakValueDictionary[object, asyncio.Event] = WeakValueDictionary()
+        self._abandoned: deque[int] = deque(maxlen=_MAX_ABANDONED)
 
     def add(self, call: Call) -> OpenCall:
         request_id = next(self._ids)
@@ -109,12 +114,23 @@ class OpenCalls:
     def remove(self, call: OpenCall) -> None:
         del self._calls[call.request_id]
         call.discard()
-        if not call.ended and call.late_answer is not None:
+        if call.ended:
+            return
+        self._abandoned.append(call.request_id)
+        if call.late_answer is not None:
             self._late_answers[call.request_id] = call.late_answer
 
     def pop_late_answer(self, request_id: object) -> asyncio.Event | None:
         """The event to set, once, now that an abandoned call is answered."""
         return self._late_answers.pop(request_id, None)
+
+    def pop_abandoned(self, request_id: object) -> bool:
+        """Whether a call of this number was cancelled or has timed out; true once for each."""
+        request_id = normalized_id(request_id)
+        if not isinstance(request_id, int) or isinstance(request_id, bool) or request_id not in self._abandoned:
+            return False
+        self._abandoned.remove(request_id)
+        return True
 
     def fail(self, error: UpstreamError) -> None:
         for call in self._calls.values():

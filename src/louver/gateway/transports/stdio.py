@@ -133,13 +133,13 @@ class StdioTransport:
 
     def _dispatch(self, message: Message, size: int) -> None:
         if message.method is None:
-            self._finish_call(message.id, size, message, "an answer that nobody waits for")
+            self._finish_call(message.id, size, message, "an answer to no open call")
         elif message.id is None:
             self._dispatch_notification(message, message.method, size)
         elif self._server_requests.start(message):
             self._release(size)
         else:
-            self._drop(size, "a question that is open already, or one too many")
+            self._drop(size, "a request that is open already, or one too many")
 
     def _finish_call(
         self, request_id: int | str | None, size: int, outcome: Message | UpstreamError, kind: str
@@ -150,7 +150,11 @@ class StdioTransport:
             return
         if (late_answer := self._calls.pop_late_answer(request_id)) is not None:
             self._tasks.start(self._set_late_answer(late_answer, self._received_count))
-        self._drop(size, kind)
+        if self._calls.pop_abandoned(request_id):
+            # MCP, cancellation: the answer may be on its way already.
+            self._release(size)
+        else:
+            self._drop(size, kind)
 
     def _dispatch_notification(self, message: Message, method: str, size: int) -> None:
         if method == "notifications/cancelled":
