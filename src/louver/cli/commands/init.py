@@ -39,8 +39,7 @@ def run(arguments: Namespace) -> int:
         raise InvalidInput(f"{host_servers.source.path} holds no server but {others}")
     _write(out, {"mcpServers": servers})
     terminal.print_stderr(
-        f"{out} has the {_count(len(servers), 'server')} of {host_servers.source.path}, "
-        "with its secrets"
+        f"{out} has the {_count(len(servers), 'server')} of {host_servers.source.path}, with its secrets"
     )
     for new, old in imported.names.items():
         if new != old:
