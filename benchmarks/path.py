@@ -164,7 +164,8 @@ def _configure(folder: Path, url: str) -> tuple[Path, str]:
 
 
 def _through_gateway(version: str, *arguments: str, token: str | None = None) -> list[list[Entry]]:
-    with _gateway(*arguments) as (gateway, url):
+    admission = ["--no-auth"] if token is None else []
+    with _gateway(*admission, *arguments) as (gateway, url):
         client = Conversation(url, version, token)
         client.tools()
         call = client.request("tools/call", {"name": TOOL, "arguments": {}, "_meta": {"projection": PROJECTION}})
@@ -181,7 +182,7 @@ def _through_gateway(version: str, *arguments: str, token: str | None = None) ->
 @contextmanager
 def _gateway(*arguments: str) -> Iterator[tuple[Popen[str], str]]:
     """A gateway that is recorded, and its URL."""
-    command = [sys.executable, "-m", "benchmarks.traced", "serve", "--http", "127.0.0.1:0", "--no-auth", *arguments]
+    command = [sys.executable, "-m", "benchmarks.traced", "serve", "--http", "127.0.0.1:0", *arguments]
     with Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, text=True) as process:
         assert process.stderr is not None
         try:

@@ -258,7 +258,7 @@ def _suggested(place: Path, out: Path) -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     for server, tool in dict.fromkeys((step.server, step.tool) for step in SESSION):
         steps = [step.within(place / "garden") for step in SESSION if (step.server, step.tool) == (server, tool)]
-        command = [sys.executable, "-m", "louver", "suggest", "--config", str(file), "--upstream", server]
+        command = [sys.executable, "-m", "louver", "suggest", "--config", str(file), "--server", server]
         calls = [argument for step in steps for argument in ("--call", tool, compact(step.arguments))]
         # Fails for tools whose answers are not JSON: they have no fields to choose from.
         subprocess.run([*command, "--run-anyway", "--out", str(out / server), *calls], capture_output=True, check=False)

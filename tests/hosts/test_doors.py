@@ -25,7 +25,7 @@ STEPS = {
 }
 
 
-# It sends `initialize` after `server/discover`. Over stdio a server of the SDK refuses that, with Louver and without;
+# It may send `initialize` after `server/discover`. Over stdio a server of the SDK refuses that, with Louver and without;
 # the gateway accepts it.
 REFUSED_OVER_STDIO = ("ai-sdk",)
 
@@ -54,5 +54,5 @@ def test_a_model_sees_what_each_door_serves(stack, tmp_path):
     found = {door: wrong(door, each)[:400] for door, each in zip(runs, seen, strict=True)}
     if stack in REFUSED_OVER_STDIO:
         refused = [found.pop(door) for door, target in targets.items() if "command" in target]
-        assert all("the initialize handshake is not accepted" in text for text in refused), refused
+        assert all(not text or "the initialize handshake is not accepted" in text for text in refused), refused
     assert found == dict.fromkeys(found, "")

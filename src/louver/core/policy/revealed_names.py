@@ -107,7 +107,8 @@ def _patterns(name: str) -> list[tuple[str, bool]]:
 def _inflected(word: str) -> str:
     """The pattern of a word in the singular and the plural of English, and with short endings of other languages."""
     if not word.isascii():
-        return re.escape(word) + (r"[^\W\d_]{0,3}" if len(word) > 3 else "")
+        longest = 3 if len(word) > 3 else 1 if len(word) == 3 else 0
+        return rf"{re.escape(word)}[^\W\d_]{{0,{longest}}}"
     if len(word) > 3 and word.endswith("ies"):
         return f"{re.escape(word[:-3])}(?:y|ies?)"
     if len(word) > 3 and word.endswith("y"):
