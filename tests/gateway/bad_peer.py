@@ -32,8 +32,8 @@ MAX_WAIT_S = 5
 MAX_GROWTH = 96 * 2**20
 """Bytes by which the memory may have grown afterwards: allocators keep what they have had."""
 
-SETTLED_S = 2 * SOON_S
-"""What a deadline has to end has ended by then."""
+SETTLED_S = 20 * SOON_S
+"""What a deadline has to end has ended by then, also 100 parked calls that first read what a flood has left them."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ STEPS = {
 }
 
 
-# It may send `initialize` after `server/discover`. Over stdio a server of the SDK refuses that, with Louver and without;
+# It may send `initialize` after `server/discover`. Over stdio a server of the SDK refuses that, with Louver or without;
 # the gateway accepts it.
 REFUSED_OVER_STDIO = ("ai-sdk",)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import ExitStack
 
 import pytest
@@ -21,16 +22,18 @@ FOUND_WITHIN = 400
 
 
 @pytest.mark.parametrize(
-    ("seed", "cases"), [(0, 60), *(pytest.param(seed, 2_500, marks=pytest.mark.deep) for seed in (1, 2, 3, 4))]
+    ("seeds", "cases"),
+    [([0], 60), *(pytest.param(seeds, 1_250, marks=pytest.mark.deep) for seeds in ([1, 2, 3, 4], [5, 6, 7, 8]))],
 )
-async def test_no_denied_token_gets_out(seed, cases):
+async def test_no_denied_token_gets_out(seeds, cases):
     """TRUST.md, "Proof through the transport"; `python -m tests.policy.wire_canaries --cases 100000` looks at more."""
-    run = await Run(seed).cases(cases)
-    assert run.found == [], run.example
-    assert run.counts["denied tokens"] > 10 * cases
-    assert run.counts["answered"] > cases / 2
-    assert run.counts["reloaded"] > cases / 10
-    assert all(run.counts[attempt.__name__.strip("_")] > cases / 5 for attempt in ATTEMPTS)
+    # Side by side, since a case mostly waits.
+    for run in await asyncio.gather(*(Run(seed).cases(cases) for seed in seeds)):
+        assert run.found == [], run.example
+        assert run.counts["denied tokens"] > 10 * cases
+        assert run.counts["answered"] > cases / 2
+        assert run.counts["reloaded"] > cases / 10
+        assert all(run.counts[attempt.__name__.strip("_")] > cases / 5 for attempt in ATTEMPTS)
 
 
 STEPS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from louver.concurrency.budget import BudgetByKey, PeerBudget
+from louver.concurrency.turnstile import Turnstile
 from louver.limits import (
     MAX_PEER_CALLS,
     MAX_UPSTREAM_CONNECTIONS,
@@ -23,3 +24,4 @@ class UpstreamBudgets:
         self.questions = PeerBudget(MAX_UPSTREAM_QUESTIONS)  # its requests, until their answers are sent
         self.notifications = PeerBudget(MAX_UPSTREAM_NOTIFICATIONS)  # to it, until it has accepted them
         self.sends = asyncio.Semaphore(MAX_UPSTREAM_SENDS)  # answers and notifications on their way
+        self.turns = Turnstile()  # for streams with more to read than a turn takes
