@@ -24,4 +24,4 @@ class UpstreamBudgets:
         self.questions = PeerBudget(MAX_UPSTREAM_QUESTIONS)  # its requests, until their answers are sent
         self.notifications = PeerBudget(MAX_UPSTREAM_NOTIFICATIONS)  # to it, until it has accepted them
         self.sends = asyncio.Semaphore(MAX_UPSTREAM_SENDS)  # answers and notifications on their way
-        self.turns = Turnstile()  # for streams with more to read than a turn takes
+        self.turnstile = Turnstile()  # for streams with more to read than one turn of the loop takes

@@ -45,7 +45,7 @@ class EventStream:
         on_notification: Callable[[str, Params], Awaitable[None]],
         server_requests: ServerRequests,
         stray_messages: Tally,
-        turns: Turnstile,  # shared by all streams of the upstream
+        turnstile: Turnstile,  # shared by all streams of the upstream
     ) -> None:
         self.last_event_id: str | None = None
         self.retry_s = UPSTREAM_RETRY_SECONDS
@@ -55,7 +55,7 @@ class EventStream:
         self._on_notification = on_notification
         self._server_requests = server_requests
         self._stray_messages = stray_messages
-        self._turns = turns
+        self._turnstile = turnstile
 
     async def answer(self, response: Response) -> Message | None:
         """The answer to the request; `None` if the response ends without one."""
@@ -71,9 +71,9 @@ class EventStream:
                     read_bytes += len(event.data)
                     if self.event_count % MAX_EVENTS_A_TURN == 0 or read_bytes >= MAX_READ_ON_LOOP:
                         read_bytes = 0
-                        await self._turns.wait()
+                        await self._turnstile.wait()
                 # A piece that was already there is not waited for: give other tasks a turn.
-                await self._turns.wait()
+                await self._turnstile.wait()
         return None
 
     def cancel_requests(self) -> None:

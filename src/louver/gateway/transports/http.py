@@ -153,7 +153,7 @@ class HttpTransport:
         on_request: Callable[[str, Params], Awaitable[dict[str, Any]]],
     ) -> EventStream:
         server_requests = ServerRequests(on_request, self._send, self._tasks, self._budgets.questions, self._unsent)
-        return EventStream(request_id, on_notification, server_requests, self.stray_messages, self._budgets.turns)
+        return EventStream(request_id, on_notification, server_requests, self.stray_messages, self._budgets.turnstile)
 
     async def notify(self, method: str, params: Params) -> None:
         if not self._budgets.notifications.take():
