@@ -234,6 +234,18 @@ MAX_HTTP_SESSIONS = 10_000
 HTTP_SESSION_IDLE_S = 1800.0
 """Sessions of 2025-11-25 over HTTP, and how long one lasts without an open request or stream, in seconds."""
 
+SEALED_SESSION_S = 7 * 86_400.0
+"""How long after `initialize` any replica opens a session by its id, in seconds. Hosts run for days."""
+
+MAX_SESSION_ID = 3000
+"""Longest sealed session id, in characters: proxies take heads of 4 kB. What hosts send needs some 400."""
+
+MAX_ENDED_SESSIONS = 10_000
+"""Ended sessions whose sealed ids a replica refuses, the latest."""
+
+REPLICA_CONNECT_S = 2.0
+"""How long a connection to another replica may take, in seconds, before its sessions count as lost."""
+
 MAX_CLIENT_CONNECTIONS = 20_000
 """Connections of clients, two for each of `MAX_HTTP_SESSIONS`; half of the files that the process may open, if fewer.
 One principal, or one address without tokens, has at most half of them with open requests."""

@@ -53,9 +53,9 @@ WRONG = {
         "stands twice: 'T'",
     ),
     "a short key": (
-        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"grantKeys":\n["short"]}}',
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"keys":\n["short"]}}',
         3,
-        "'grantKeys': expected at least 32 bytes of secret randomness",
+        "'keys': expected at least 32 bytes of secret randomness",
     ),
     "a folder that is not there": (
         SERVERS % '{"command": "a",\n"louver": {"descriptions": "no/where"}}',
@@ -85,7 +85,7 @@ WRONG = {
     "an unknown setting": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
-        "'inspect', 'catalogue', 'learn', 'exports', 'grantKeys', 'warnings', 'keepResults', 'pseudonymKey', "
+        "'inspect', 'catalogue', 'learn', 'exports', 'keys', 'warnings', 'keepResults', 'pseudonymKey', "
         "'auth', 'principal', "
         "'audit'; did you mean 'listing'?",
     ),
@@ -195,14 +195,14 @@ WRONG = {
         "server 'a': 'args': expected a text without half a surrogate pair",
     ),
     "half a surrogate pair in a secret": (
-        '{"mcpServers": {"a": {"command": "a"}}, "louver": {\n"grantKeys": ["\\ud83d"]}}',
+        '{"mcpServers": {"a": {"command": "a"}}, "louver": {\n"keys": ["\\ud83d"]}}',
         2,
-        "'grantKeys': expected a text without half a surrogate pair",
+        "'keys': expected a text without half a surrogate pair",
     ),
     "a secret that is not UTF-8": (
-        '{"mcpServers": {"a": {"command": "a"}}, "louver": {\n"grantKeys": ["${BYTES}"]}}',
+        '{"mcpServers": {"a": {"command": "a"}}, "louver": {\n"keys": ["${BYTES}"]}}',
         2,
-        "'grantKeys': expected a secret in UTF-8",
+        "'keys': expected a secret in UTF-8",
     ),
     "disabled in words": (SERVERS % '{"command": "a",\n"disabled": "yes"}', 3, "expected true or false, not a string"),
     "a file of variables": (

@@ -66,7 +66,7 @@ async def test_over_stdio(tmp_path, mode):
 @pytest.mark.parametrize("keys", [[KEY], []])
 async def test_gateways_with_one_key_take_each_others_grants(tmp_path, keys):
     """DISCLOSURE.md: several workers; without a key of theirs a client reads again."""
-    options = config(tmp_path, {"records": fixture("records")}, exposure="minimal", grantKeys=keys)
+    options = config(tmp_path, {"records": fixture("records")}, exposure="minimal", keys=keys)
     with serving(*options) as one, serving(*options) as other:
         async with Client(one.url) as client, Client(other.url) as second:
             granted = arguments_of((await described(client, "find"))["find"], limit=1)

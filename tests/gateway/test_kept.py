@@ -109,7 +109,7 @@ async def test_another_configuration_leaves_results_where_they_are():
     ("wrong", "told"),
     [
         ({"keep_results": KeptResults(store=Path("/nowhere/r.db"))}, "results cannot be kept in"),
-        ({"exposure": "minimal", "grant_keys": ("k" * 32, "short")}, "at least 32 bytes"),
+        ({"exposure": "minimal", "keys": ("k" * 32, "short")}, "at least 32 bytes"),
     ],
 )
 async def test_a_configuration_that_cannot_be_stood_by_changes_nothing(wrong, told):

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
 from louver import __version__
 from louver.core.cached import cached_property
@@ -81,6 +81,13 @@ class UpstreamState:
     tools: list[dict[str, Any]]
     problem: str | None = None  # why there is no session
     projectable: int = 0  # tools with an output schema, from their server or from a file
+
+
+class Replica(NamedTuple):
+    """A gateway among several that serve the same clients."""
+
+    keys: tuple[str, ...]  # that they share; empty if it is alone
+    url: str | None  # where its sessions are served; `None` if every replica can serve them
 
 
 class Gateway:
@@ -167,6 +174,12 @@ class Gateway:
     def input_schema(self, tool: str, principal: Principal) -> dict[str, Any] | None:
         """The input schema of a tool, as it was listed to callers who see the same."""
         return self._pipeline.input_schema(tool, principal)
+
+    @property
+    def replica(self) -> Replica:
+        """What other replicas have to know of this one, by the configuration in force."""
+        has_own_upstreams = any(upstream.is_isolated for upstream in self.upstreams.values())
+        return Replica(self._config.keys, self._config.replica_url if has_own_upstreams else None)
 
     async def open(self) -> list[UpstreamState]:
         """Open all available upstreams and report their states."""

@@ -213,10 +213,10 @@ class Pipeline:
             wanted = KeptResults(over_bytes=MAX_RESULTS_BYTES)
         if wanted is None or results is None or results.options != wanted:
             results = None if wanted is None else Results(wanted)
-        if config.grant_keys != self._grant_keys:
+        if config.keys != self._grant_keys:
             grants = None
         if grants is None and config.exposure == "minimal" and config.disclosure == "enforce":
-            grants = _grants(config.grant_keys)
+            grants = _grants(config.keys)
         return RetainedState(results, grants)
 
     def build(
@@ -245,7 +245,7 @@ class Pipeline:
         results = retained.results
         if results is not None and enforcers:
             results = results.scoped_to(scope)
-        self._retained, self._grant_keys = RetainedState(results, retained.grants), config.grant_keys
+        self._retained, self._grant_keys = RetainedState(results, retained.grants), config.keys
         self._audit = audit
         replaced_scripts = self._reconfigure_scripts(config.execute)
         if self.scripts is not None:

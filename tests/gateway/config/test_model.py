@@ -70,9 +70,9 @@ def test_what_a_file_does_not_say_is_as_the_schema_says(tmp_path):
     )
     gateway, upstream = (schema()["$defs"][name]["properties"] for name in ("gateway", "upstream"))
     assert (config.argument, config.listing) == (gateway["argument"]["default"], gateway["listing"]["default"])
-    assert (config.exposure, list(config.grant_keys)) == (
+    assert (config.exposure, list(config.keys)) == (
         gateway["exposure"]["default"],
-        gateway["grantKeys"]["default"],
+        gateway["keys"]["default"],
     )
     for one in config.upstreams:
         assert one.timeout_seconds == upstream["timeoutSeconds"]["default"]
@@ -95,10 +95,10 @@ def test_every_setting_of_ours_becomes_a_field():
 def test_what_is_said_of_descriptions_on_demand(tmp_path):
     """DISCLOSURE: keys come from the configuration."""
     (tmp_path / "told").mkdir()
-    louver = {"exposure": "minimal", "grantKeys": ["${SECRET}" + 32 * "k"]}
+    louver = {"exposure": "minimal", "keys": ["${SECRET}" + 32 * "k"]}
     server = {"command": "a", "louver": {"descriptions": "told"}}
     config = read_config(write(tmp_path, json.dumps({"mcpServers": {"a": server}, "louver": louver})), {"SECRET": "s"})
-    assert (config.exposure, config.grant_keys) == ("minimal", ("s" + 32 * "k",))
+    assert (config.exposure, config.keys) == ("minimal", ("s" + 32 * "k",))
     assert config.upstreams[0].descriptions == tmp_path / "told"
     assert "kkk" not in repr(config)
 

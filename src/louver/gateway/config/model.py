@@ -104,7 +104,10 @@ class Config:
     disclosure: DisclosureLevel = "enforce"
     execute: ExecuteLevel | None = None  # `None`: `strict` in the exposure `discovery`, else `off`
     inspect: Inspect = "readOnly"  # which tools may run to show an answer
-    grant_keys: tuple[str, ...] = field(default=(), repr=False)  # if empty, each process has its own secret
+    keys: tuple[str, ...] = field(
+        default=(), repr=False
+    )  # shared with other replicas; if empty, each has its own secret
+    replica_url: str = ""  # where other replicas reach this one; empty if they cannot
     warnings: Warnings | None = None  # `None`: no warnings of large answers
     keep_results: KeptResults | None = None  # `None`: no results are kept
     catalogue: CatalogueSource = "kept"  # for servers without a policy

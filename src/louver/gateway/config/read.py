@@ -1,8 +1,8 @@
 """Reads the configuration file into values; an error names the file and line. Paths are relative to the file.
 
-Environment variables are expanded in `command`, `args`, `env`, `cwd`, `url`, `headers`, `grantKeys`, `pseudonymKey`,
-`store`, `policy`, the texts of `auth`, `principal` and `audit`, and the names of folders. A disabled server is skipped:
-its variables need not be set, and its settings need not fit the schema.
+Environment variables are expanded in `command`, `args`, `env`, `cwd`, `url`, `headers`, `keys`, `replicaUrl`,
+`pseudonymKey`, `store`, `policy`, the texts of `auth`, `principal` and `audit`, and the names of folders. A disabled
+server is skipped: its variables need not be set, and its settings need not fit the schema.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from louver.catalogue.files.line_numbers import nearest_line
 from louver.catalogue.files.open_regular import trusted_or_pipe
-from louver.catalogue.grants import MIN_KEY_BYTES
 from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.hosts import Host
 from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.policy import Policy
 from louver.core.json import members
+from louver.core.secret_key import MIN_KEY_BYTES
 from louver.errors import InvalidConfig, InvalidGuidance
 from louver.gateway.auth.read import read_audit, read_auth, read_principal
 from louver.gateway.config.env import UnresolvedVariable, expand_variables
@@ -73,7 +73,7 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         for name, server in content["mcpServers"].items()
         if not server.get("disabled", False)
     ]
-    keys = source.keys(settings.pop("grantKeys", []))
+    keys = source.keys(settings.pop("keys", []))
     hosts = {name: Host(**host) for name, host in settings.pop("hosts", {}).items()}
     warnings, kept_results = settings.pop("warnings", False), settings.pop("keepResults", None)
     auth, principal, audit = (settings.pop(name, None) for name in ("auth", "principal", "audit"))
@@ -82,7 +82,8 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         tuple(upstreams),
         argument_name=settings.pop("argumentName", ARGUMENT),
         hosts=hosts,
-        grant_keys=keys,
+        keys=keys,
+        replica_url=source.replica_url(settings.pop("replicaUrl", None)),
         warnings=None if warnings is False else Warnings(**members(warnings)),
         keep_results=None if kept_results is None else source.kept_results(kept_results),
         learn=source.learn(settings.pop("learn", False)),
@@ -132,7 +133,7 @@ class ConfigSource:
         )
 
     def keys(self, written: list[str]) -> tuple[str, ...]:
-        places = [("louver", "grantKeys", number) for number in range(len(written))]
+        places = [("louver", "keys", number) for number in range(len(written))]
         return tuple(self.secret(place, key).decode() for place, key in zip(places, written, strict=True))
 
     def secret(self, place: Place, written: str) -> bytes:
@@ -212,6 +213,14 @@ class ConfigSource:
             if not (value.isascii() and value.isprintable()):
                 raise self.error_at((*at, "headers", name), f"{name!r}: expected printable ASCII, in one line")
         return {"transport": "http", "url": url, "headers": headers}
+
+    def replica_url(self, written: str | None) -> str:
+        if written is None:
+            return ""
+        url = self.string(("louver", "replicaUrl"), written)
+        if not is_url(url):
+            raise self.error_at(("louver", "replicaUrl"), "'replicaUrl': expected a URL, as http://10.0.0.7:8080/mcp")
+        return url
 
     def folder(self, place: Place, written: str | None) -> Path | None:
         if written is None:

@@ -125,6 +125,11 @@ class HandshakeConnection:
             response = await cancellation.run(respond(answer, request))
         return None if response is None else response[0]
 
+    async def reopen(self, params: dict[str, Any], identity: Identity, address: str | None = None) -> None:
+        """Open it by the params of an `initialize` that another replica has answered."""
+        await self._answer_and_open(Request("initialize", params, 0, self.version, self, identity, address))
+        self._initialized.set()
+
     async def receive(self, message: dict[str, Any], identity: Identity, address: str | None = None) -> None:
         """Take in a notification, or the response to a question."""
         method: str | None = message.get("method")

@@ -81,7 +81,7 @@ class McpEndpoint:
         self._hosts = frozenset((*LOOPBACK, *hosts))
         # A cache of one: a client often repeats its headers, and no credentials stay in memory for longer.
         self._fold = lru_cache(maxsize=1)(folded)
-        self._sessions = HttpSessions(gateway.answer, gateway.audience)
+        self._sessions = HttpSessions(gateway)
         self._requests = BudgetByKey(client_connections() // 2)
         self._bodies = BudgetByKey(MAX_PEER_BODY_BYTES)
         self._unanswered = BudgetByKey(MAX_PEER_UNANSWERED_BYTES)
@@ -139,8 +139,8 @@ class McpEndpoint:
             return 403, "Invalid Origin header"
         return None
 
-    async def _message(self, exchange: HttpExchange) -> dict[str, Any] | None:
-        """The message of a request; None if it was refused."""
+    async def _body(self, exchange: HttpExchange) -> bytes | None:
+        """The body of a request; None if it was refused."""
         try:
             body = await exchange.body(self._bodies)
         except TooManyUnfinished:
@@ -153,6 +153,10 @@ class McpEndpoint:
             await exchange.refuse_for_now(429, "Too many bytes of unanswered requests of one client")
             return None
         exchange.size = len(body)
+        return body
+
+    async def _message(self, exchange: HttpExchange, body: bytes) -> dict[str, Any] | None:
+        """The message in a body; None if it was refused."""
         try:
             return inbound.read(body)
         except JsonRpcError as error:
@@ -168,15 +172,16 @@ class McpEndpoint:
     # 2025-11-25 and earlier
 
     async def _serve_handshake(self, exchange: HttpExchange) -> None:
-        if exchange.method == "GET":
-            await self._sessions.get(exchange)
-        elif exchange.method == "DELETE":
-            await self._sessions.delete(exchange)
+        if exchange.method in ("GET", "DELETE"):
+            if not await self._sessions.forward(exchange, b""):
+                await (self._sessions.get if exchange.method == "GET" else self._sessions.delete)(exchange)
         elif exchange.method != "POST":
             await exchange.refuse(405, "Method Not Allowed", (b"allow", b"GET, POST, DELETE"))
         elif not exchange.accepts_both:
             await exchange.refuse(406, "Not Acceptable: Client must accept both application/json and text/event-stream")
-        elif (message := await self._message(exchange)) is not None:
+        elif (body := await self._body(exchange)) is None or await self._sessions.forward(exchange, body):
+            return
+        elif (message := await self._message(exchange, body)) is not None:
             await self._sessions.post(exchange, message)
 
     # 2026-07-28
@@ -186,7 +191,7 @@ class McpEndpoint:
             await exchange.respond_text(405, "", (b"allow", b"POST"))
         elif not exchange.accepts_both:
             await exchange.respond_text(406)
-        elif (message := await self._message(exchange)) is None:
+        elif (body := await self._body(exchange)) is None or (message := await self._message(exchange, body)) is None:
             return
         elif "method" not in message:
             await exchange.refuse(400, "Body must be a single JSON-RPC request or notification object")

@@ -38,7 +38,7 @@ class Missed(NamedTuple):
 class SessionEvents:
     """The stored events of one session."""
 
-    def __init__(self, store: EventStore, owner: Hashable) -> None:
+    def __init__(self, store: EventStore, owner: Hashable, first: int) -> None:
         self.owner = owner
         # Event number -> (stream, whether the event is the response that ends the stream).
         self.sent: OrderedDict[int, tuple[StoredStream, bool]] = OrderedDict()
@@ -46,7 +46,7 @@ class SessionEvents:
         self.texts: OrderedDict[int, bytes] = OrderedDict()
         self.size = 0  # of the texts, in bytes
         # Of this session alone: a number tells nothing of other sessions.
-        self._numbers = count(1)
+        self._numbers = count(first)
         self._store = store
 
     def store(self, stream: StoredStream, message: bytes | None, *, is_response: bool = False) -> int:
@@ -89,8 +89,9 @@ class EventStore:
         self._count = 0
         self._bytes = 0
 
-    def open_session(self, owner: Hashable = None) -> SessionEvents:
-        events = SessionEvents(self, owner)
+    def open_session(self, owner: Hashable = None, first: int = 1) -> SessionEvents:
+        """The events of a session, numbered from `first`."""
+        events = SessionEvents(self, owner, first)
         self._sessions.add(events)
         return events
 

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 IDENTITY: Final = "louver.identity"
 """The entry of the ASGI scope with the identity of the caller, where clients need tokens."""
 
+FORWARDED_HEADER: Final = "louver-forwarded"
+"""Marks a request that another replica has passed on; it is not passed on again."""
+
 _STREAM: Final = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -55,7 +58,7 @@ class HttpExchange:
         self.size = 0  # of the body that was read, in bytes
         self.is_stream = False
         self.has_ended = False
-        self._raw_headers: Sequence[Header] = scope["headers"]
+        self.raw_headers: Sequence[Header] = scope["headers"]
         self._send = send
 
     def accepts(self, media_type: str) -> bool:
@@ -71,10 +74,10 @@ class HttpExchange:
 
     def repeated(self, names: Sequence[str], prefix: str) -> str | None:
         """A header that stands more than once, of those that may not."""
-        if len(self.headers) == len(self._raw_headers):
+        if len(self.headers) == len(self.raw_headers):
             return None
         seen: set[bytes] = set()
-        for name, _ in self._raw_headers:
+        for name, _ in self.raw_headers:
             text = name.decode("latin-1").lower()
             if name in seen and (text in names or text.startswith(prefix)):
                 return text
@@ -129,7 +132,10 @@ class HttpExchange:
 
     async def start_stream(self, *headers: Header) -> None:
         self.is_stream = True
-        await self._send({"type": "http.response.start", "status": 200, "headers": [*_STREAM, *headers]})
+        await self.start(200, [*_STREAM, *headers])
+
+    async def start(self, status: int, headers: Sequence[Header]) -> None:
+        await self._send({"type": "http.response.start", "status": status, "headers": [*headers]})
 
     async def write(self, part: bytes) -> None:
         """Send a part of the stream."""
@@ -142,8 +148,7 @@ class HttpExchange:
             await self._send({"type": "http.response.body", "body": part})
 
     async def _respond(self, status: int, body: bytes, *headers: Header) -> None:
-        length = (b"content-length", b"%d" % len(body))
-        await self._send({"type": "http.response.start", "status": status, "headers": [length, *headers]})
+        await self.start(status, [(b"content-length", b"%d" % len(body)), *headers])
         await self.end(body)
 
 

@@ -6,6 +6,10 @@
     GET                     -> the stream of messages that belong to no request, or the rest of one (`Last-Event-ID`)
     DELETE                  -> the end of the session
 
+With shared keys the id of a session is sealed (`session_seal.py`): a replica that does not have the session opens it by
+its id, or passes its requests on to the replica that it belongs to. What a session has sent stays with the replica that
+has sent it.
+
 A call goes on if its stream breaks: its events are stored, and the client resumes the stream. A stream is for the
 caller that it was opened for: another token of the same principal, or the same under another policy, resumes nothing.
 """
@@ -13,11 +17,13 @@ caller that it was opened for: another token of the same principal, or the same 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import secrets
 import time
+from collections import OrderedDict
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,11 +33,13 @@ from louver.concurrency.deadlines import Deadlines
 from louver.core.json import members
 from louver.gateway.serve.connections import HandshakeConnection
 from louver.gateway.serve.event_store import EventStore, StoredStream
-from louver.gateway.serve.exchange import PING, event
+from louver.gateway.serve.exchange import FORWARDED_HEADER, PING, event
+from louver.gateway.serve.session_seal import SealedSession, SessionSeal
 from louver.jsonrpc.codec import error_response
 from louver.jsonrpc.errors import REQUEST_CANCELLED, JsonRpcError
 from louver.limits import (
     HTTP_SESSION_IDLE_S,
+    MAX_ENDED_SESSIONS,
     MAX_HTTP_SESSIONS,
     MAX_OPENING_BYTES,
     MAX_PEER_SESSIONS,
@@ -43,11 +51,12 @@ from louver.limits import (
 from louver.protocol.mcp import CONNECTION_NOTIFICATIONS, LAST_EVENT_HEADER, SESSION_HEADER, VERSION_HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Hashable
+    from collections.abc import Generator, Hashable
 
-    from louver.catalogue.policy.principal import Principal
+    from louver.gateway.gateway import Gateway
     from louver.gateway.serve.event_store import Missed, SessionEvents
     from louver.gateway.serve.exchange import HttpExchange
+    from louver.gateway.serve.replicas import Replicas
     from louver.jsonrpc.codec import RequestId
     from louver.server.request import Next
 
@@ -57,14 +66,17 @@ _STANDALONE: Final = None
 """The name of the stream of messages that belong to no request; the others have the ids of theirs."""
 
 _STREAM_TYPE: Final = "text/event-stream"
+_EVENT_BITS: Final = 44  # of the random number at which the events of a session begin at a replica
 _RESUMABLE_VERSION: Final = "2025-11-25"
 
 
 class HttpSessions:
-    def __init__(self, answer: Next, audience: Callable[[Principal], Hashable]) -> None:
-        self._answer = answer
-        self._audience = audience  # what the policies show to a principal, now
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
         self._sessions: dict[str, HttpSession] = {}
+        self._seal_of = lru_cache(maxsize=1)(_seal_of)
+        self._ended = EndedSessions()
+        self._replicas: Replicas | None = None  # once one has been needed
         self._by_peer = BudgetByKey(MAX_PEER_SESSIONS)
         self._unforwarded = BudgetByKey(MAX_UNFORWARDED)
         self._events = EventStore()
@@ -75,27 +87,13 @@ class HttpSessions:
 
     async def post(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         """Serve a message."""
-        session = self._find_own(exchange)
         is_initialize = message.get("method") == "initialize" and "id" in message
         is_opening = is_initialize and SESSION_HEADER not in exchange.headers
         if is_initialize and exchange.size > MAX_OPENING_BYTES:
             await exchange.refuse(413, f"Content Too Large: 'initialize' has at most {MAX_OPENING_BYTES} bytes")
             return
-        if is_opening:
-            if len(self._sessions) >= MAX_HTTP_SESSIONS:
-                await exchange.refuse_for_now(503, "Too many open sessions")
-                return
-            if not self._by_peer.take(exchange.peer):
-                if (unused := self._unused(exchange.peer)) is None:
-                    message_text = f"Too many open sessions: one client has at most {MAX_PEER_SESSIONS}"
-                    await exchange.refuse_for_now(429, message_text)
-                    return
-                self._remove(unused)
-                self._closing.start(unused.close())
-                self._by_peer.take(exchange.peer)
-            session = self._open(exchange)
+        session = await (self._open_new(exchange, message) if is_opening else self._session(exchange))
         if session is None:
-            await self._refuse_unknown(exchange)
             return
         try:
             with self._in_use(session):
@@ -109,28 +107,50 @@ class HttpSessions:
 
     async def get(self, exchange: HttpExchange) -> None:
         """Serve the stream of a session, or the rest of one."""
-        session = self._find_own(exchange)
+        session = await self._session(exchange)
         if session is None:
-            await self._refuse_unknown(exchange)
-        elif not exchange.accepts(_STREAM_TYPE):
+            return
+        if not exchange.accepts(_STREAM_TYPE):
             await exchange.refuse(406, "Not Acceptable: Client must accept text/event-stream", session.header)
         else:
             with self._in_use(session):
                 await session.get(exchange, self._caller(exchange))
 
     async def delete(self, exchange: HttpExchange) -> None:
-        """End a session."""
+        """End a session, also one that only other replicas have used."""
+        session_id = exchange.headers.get(SESSION_HEADER, "")
         session = self._find_own(exchange)
-        if session is None:
+        if session is not None:
+            await self._close(session)
+        elif self._find_sealed(exchange) is None:
             await self._refuse_unknown(exchange)
             return
-        await self._close(session)
-        await exchange.respond(200, b"", session.header)
+        self._ended.add(session_id)
+        await exchange.respond(200, b"", (SESSION_HEADER.encode(), session_id.encode()))
+
+    async def forward(self, exchange: HttpExchange, body: bytes) -> bool:
+        """Pass a request on to the replica that its session belongs to; `False` if it is to be served here."""
+        if SESSION_HEADER not in exchange.headers or self._find_own(exchange) is not None:
+            return False
+        sealed = self._find_sealed(exchange)
+        if sealed is None or not sealed.replica or FORWARDED_HEADER in exchange.headers:
+            return False
+        if sealed.replica == self._gateway.replica.url:
+            # It has ended here.
+            return False
+        if self._replicas is None:
+            # Imported only now: most gateways pass nothing on.
+            from louver.gateway.serve.replicas import Replicas
+
+            self._replicas = Replicas()
+        return await self._replicas.forward(exchange, sealed.replica, body)
 
     async def close(self) -> None:
-        """End all sessions."""
+        """End all sessions here; other replicas go on with those that they can serve."""
         await self._pings.close()
         await asyncio.gather(*map(self._close, list(self._sessions.values())), self._closing.wait())
+        if self._replicas is not None:
+            await self._replicas.close()
 
     def fail_question(self, exchange: HttpExchange, question: RequestId, error: JsonRpcError) -> None:
         """End a question of the server whose answer cannot be read."""
@@ -154,7 +174,7 @@ class HttpSessions:
 
     def _caller(self, exchange: HttpExchange) -> Hashable:
         """For whom an exchange is: who may see the messages of its stream later."""
-        return exchange.identity, self._audience(exchange.identity.principal)
+        return exchange.identity, self._gateway.audience(exchange.identity.principal)
 
     def _unused(self, peer: Hashable) -> HttpSession | None:
         """The longest unused session of a client, which may have crashed."""
@@ -165,16 +185,85 @@ class HttpSessions:
         # To another caller it does not exist. Without authentication all callers are one.
         return None if session is None or session.owner != exchange.identity.key else session
 
-    async def _refuse_unknown(self, exchange: HttpExchange) -> None:
-        if SESSION_HEADER in exchange.headers:
-            await exchange.refuse(404, "Session not found")
-        else:
-            await exchange.refuse(400, "Bad Request: Missing session ID")
+    def _find_sealed(self, exchange: HttpExchange) -> SealedSession | None:
+        """What the caller's own session id holds, if it is sealed and its session has not ended."""
+        session_id = exchange.headers.get(SESSION_HEADER, "")
+        seal = self._seal_of(self._gateway.replica.keys)
+        if seal is None or session_id in self._ended:
+            return None
+        sealed = seal.unseal(session_id)
+        return None if sealed is None or sealed.owner != exchange.identity.key else sealed
 
-    def _open(self, exchange: HttpExchange) -> HttpSession:
-        session_id = secrets.token_hex(16)
-        events = self._events.open_session(exchange.peer)
-        session = HttpSession(session_id, self._answer, events, self._silent, exchange, self._caller(exchange))
+    async def _session(self, exchange: HttpExchange) -> HttpSession | None:
+        """The session of a request, opened here by its sealed id if need be; `None` if the request was refused."""
+        if (session := self._find_own(exchange)) is None:
+            sealed = self._find_sealed(exchange)
+            if sealed is None or sealed.replica is not None:
+                await self._refuse_unknown(exchange, belongs_elsewhere=sealed is not None)
+                return None
+            if not await self._has_room(exchange):
+                return None
+            # While this waited, another request of the session may have come.
+            session = self._find_own(exchange) or self._reopen(exchange, sealed)
+        if not await session.has_opened():
+            await exchange.refuse_for_now(503, "The session cannot be opened: a server behind is unavailable")
+            return None
+        return session
+
+    async def _refuse_unknown(self, exchange: HttpExchange, *, belongs_elsewhere: bool = False) -> None:
+        if SESSION_HEADER not in exchange.headers:
+            await exchange.refuse(400, "Bad Request: Missing session ID")
+        elif belongs_elsewhere:
+            await exchange.refuse(
+                404, "Session not found: its servers keep state for it at a replica that is not reached"
+            )
+        else:
+            await exchange.refuse(404, "Session not found")
+
+    async def _has_room(self, exchange: HttpExchange) -> bool:
+        """Make room for one more session of a client; refuse the request if that is not possible."""
+        if len(self._sessions) >= MAX_HTTP_SESSIONS:
+            await exchange.refuse_for_now(503, "Too many open sessions")
+            return False
+        if self._by_peer.take(exchange.peer):
+            return True
+        if (unused := self._unused(exchange.peer)) is None:
+            await exchange.refuse_for_now(429, f"Too many open sessions: one client has at most {MAX_PEER_SESSIONS}")
+            return False
+        self._remove(unused)
+        self._closing.start(unused.close())
+        self._by_peer.take(exchange.peer)
+        return True
+
+    async def _open_new(self, exchange: HttpExchange, message: dict[str, Any]) -> HttpSession | None:
+        """A session for an `initialize`; `None` if the request was refused."""
+        if not await self._has_room(exchange):
+            return None
+        replica = self._gateway.replica
+        if (seal := self._seal_of(replica.keys)) is not None:
+            opening = SealedSession(members(message.get("params")), exchange.identity.key, replica.url)
+            if (sealed_id := seal.seal(opening)) is not None:
+                # Event ids of two replicas differ, as both may send events of one session.
+                return self._add(exchange, sealed_id, first_event=1 + secrets.randbits(_EVENT_BITS))
+        return self._add(exchange, secrets.token_hex(16))
+
+    def _reopen(self, exchange: HttpExchange, sealed: SealedSession) -> HttpSession:
+        """A session that another replica has opened."""
+        session_id = exchange.headers[SESSION_HEADER]
+        session = self._add(exchange, session_id, first_event=1 + secrets.randbits(_EVENT_BITS))
+        session.opening = asyncio.create_task(
+            session.connection.reopen(sealed.params, exchange.identity, exchange.address)
+        )
+        session.opening.add_done_callback(partial(self._on_reopened, session))
+        return session
+
+    def _on_reopened(self, session: HttpSession, opening: asyncio.Task[None]) -> None:
+        if opening.cancelled() or opening.exception() is not None:
+            self._expire(session)
+
+    def _add(self, exchange: HttpExchange, session_id: str, first_event: int = 1) -> HttpSession:
+        events = self._events.open_session(exchange.peer, first_event)
+        session = HttpSession(session_id, self._gateway.answer, events, self._silent, exchange, self._caller(exchange))
         self._sessions[session_id] = session
         return session
 
@@ -223,6 +312,7 @@ class HttpSession:
         self.owner = exchange.identity.key
         self.peer = exchange.peer
         self.requests = 0  # that are open
+        self.opening: asyncio.Task[None] | None = None  # here, after another replica
         self.connection = HandshakeConnection(answer, self._send)
         self.events = events
         self._silent = silent
@@ -231,6 +321,13 @@ class HttpSession:
         self._open: dict[RequestId, StoredStream] = {}
         self._streams: dict[RequestId | None, SseStream] = {}  # that a client reads now
         self._forwarding = asyncio.Lock()
+
+    async def has_opened(self) -> bool:
+        """Wait until it is open here; `False` if that has failed."""
+        if self.opening is None:
+            return True
+        await asyncio.wait({self.opening})
+        return not self.opening.cancelled() and self.opening.exception() is None
 
     async def forward(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         """Pass on a notification: in order, and one at a time, as fast as the server takes them."""
@@ -291,6 +388,8 @@ class HttpSession:
         return self._standalone if name is None else self._open.get(name)
 
     async def close(self) -> None:
+        if self.opening is not None:
+            self.opening.cancel()
         await self.connection.close()
         for stream in list(self._streams.values()):
             await stream.end()
@@ -371,6 +470,34 @@ class SseStream:
         finally:
             for task in waiting:
                 task.cancel()
+
+
+class EndedSessions:
+    """The sealed ids of sessions that have ended: the latest, by digest."""
+
+    def __init__(self) -> None:
+        self._digests: OrderedDict[bytes, None] = OrderedDict()
+
+    def __contains__(self, session_id: str) -> bool:
+        return _digest(session_id) in self._digests
+
+    def add(self, session_id: str) -> None:
+        self._digests[_digest(session_id)] = None
+        if len(self._digests) > MAX_ENDED_SESSIONS:
+            self._digests.popitem(last=False)
+
+
+def _digest(session_id: str) -> bytes:
+    return hashlib.sha256(session_id.encode()).digest()
+
+
+def _seal_of(keys: tuple[str, ...]) -> SessionSeal | None:
+    """The seal of session ids; `None` without keys."""
+    if not keys:
+        return None
+    # Imported only now: it needs the SDK and cryptography.
+
+    return SessionSeal(keys)
 
 
 def _version(exchange: HttpExchange, message: dict[str, Any]) -> str:

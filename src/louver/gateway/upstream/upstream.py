@@ -118,6 +118,11 @@ class Upstream:
         return self._settings.guard
 
     @property
+    def is_isolated(self) -> bool:
+        """Whether each handshake client has its own session, in which the server may keep state."""
+        return self._settings.isolated
+
+    @property
     def clients(self) -> set[GatewayClient]:
         """The handshake clients."""
         return {client for slot in self._slots.values() for client in slot.subscribers.clients}

@@ -1,0 +1,73 @@
+"""Session ids of 2025-11-25 that every replica can open: they hold what `initialize` said, sealed with the shared keys.
+
+    v1.<key id, nonce, sealed: owner, time, replica, params of `initialize`>
+
+A session whose servers keep state for it belongs to one replica: its id names that one's URL. Source: TEAM.md.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import time
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from louver.core.json import compact, members
+from louver.core.secret_key import secret_bytes
+from louver.limits import MAX_SESSION_ID, SEALED_SESSION_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from louver.catalogue.grants import PrincipalKey
+
+
+@dataclass(frozen=True, slots=True)
+class SealedSession:
+    params: dict[str, Any]  # of `initialize`
+    owner: PrincipalKey | None
+    replica: str | None  # URL of the only replica that can serve it; empty if that one has no URL
+
+
+class SessionSeal:
+    """Seals and opens ids. The first key seals, every key opens, so that keys can be rotated."""
+
+    def __init__(self, keys: Sequence[str], clock: Callable[[], float] = time.time) -> None:
+        # Imported only now: most gateways have no keys, and need neither the SDK nor cryptography.
+        from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
+
+        self._invalid = InvalidRequestState
+        self._codec = AESGCMRequestStateCodec([*dict.fromkeys(map(_derived, keys))])
+        self._clock = clock
+
+    def seal(self, session: SealedSession) -> str | None:
+        """The id of a session; `None` if it is too long for a header."""
+        content = [session.owner, self._clock(), session.replica, _needed(session.params)]
+        session_id = self._codec.seal(zlib.compress(compact(content).encode("utf-8", "surrogatepass")))
+        return session_id if len(session_id) <= MAX_SESSION_ID else None
+
+    def unseal(self, session_id: str) -> SealedSession | None:
+        """What an id holds; `None` if it was not sealed with a shared key, or has expired."""
+        if len(session_id) > MAX_SESSION_ID:
+            return None
+        try:
+            content = self._codec.unseal(session_id)
+        except self._invalid:
+            return None
+        owner, opened, replica, params = json.loads(zlib.decompress(content).decode("utf-8", "surrogatepass"))
+        if self._clock() - opened > SEALED_SESSION_S:
+            return None
+        return SealedSession(params, None if owner is None else tuple(owner), replica)
+
+
+def _needed(params: dict[str, Any]) -> dict[str, Any]:
+    """The params without what only a person would look at, such as icons."""
+    info = {key: value for key, value in members(params.get("clientInfo")).items() if key in ("name", "version")}
+    return {**{key: params[key] for key in ("protocolVersion", "capabilities") if key in params}, "clientInfo": info}
+
+
+def _derived(key: str) -> bytes:
+    """A key for session ids alone: no grant that is sealed with the same secret is a valid id."""
+    return hmac.digest(secret_bytes(key), b"louver session", "sha256")

@@ -1,0 +1,170 @@
+"""Replicas behind a proxy that picks one by turns: a session of 2025-11-25 works at each of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+from contextlib import ExitStack, asynccontextmanager
+from itertools import cycle
+
+import pytest
+
+from gateway.gateways import LOUVER_ITSELF
+from gateway.raw import HANDSHAKE, Http, raw
+from gateway.served import config, fixture, serving
+
+pytestmark = pytest.mark.anyio
+
+KEY = "k" * 32
+ANN, BOB = "token-of-ann", "token-of-bob"
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+class Spread(Http):
+    """A client each of whose requests goes to the next replica."""
+
+    def __init__(self, urls, token=None, **options):
+        super().__init__(urls[0], HANDSHAKE, **options)
+        self._urls = cycle(urls)
+        self._token = token
+
+    @property
+    def url(self):
+        return next(self._urls)
+
+    @url.setter
+    def url(self, _):
+        pass
+
+    def headers(self, message=None):
+        return {
+            **super().headers(message),
+            **({} if self._token is None else {"authorization": f"Bearer {self._token}"}),
+        }
+
+
+@asynccontextmanager
+async def spread(urls, **options):
+    client = Spread(urls, **options)
+    try:
+        await client.open()
+        yield client
+    finally:
+        await client.close()
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts replicas, each with a configuration of its own."""
+    with ExitStack() as stack:
+
+        def replicas(servers, number=2, *, addressed=False, **louver):
+            found = []
+            for each in range(number):
+                folder = tmp_path / str(each)
+                folder.mkdir()
+                arguments = ["--http", f"127.0.0.1:{free_port()}"] if addressed else []
+                if addressed:
+                    louver["replicaUrl"] = f"http://{arguments[1]}/mcp"
+                options = config(folder, servers, keys=[KEY], **louver)
+                no_auth = "auth" not in louver
+                found.append(stack.enter_context(serving(*options, *arguments, command=LOUVER_ITSELF, no_auth=no_auth)))
+            return found
+
+        yield replicas
+
+
+ROOT = {"uri": "file:///garden"}
+ROOTS = {"capabilities": {"roots": {}}, "answers": {"roots/list": {"roots": [ROOT]}}}
+SHARED = {"records": fixture("records", isolation="shared")}
+
+
+async def test_each_replica_serves_a_session(start):
+    urls = [replica.url for replica in start(SHARED, 3)]
+    async with spread(urls) as client:
+        assert client.session.startswith("v1.")
+        for _ in range(6):
+            assert [tool["name"] for tool in (await client.result("tools/list"))["tools"]]
+            assert (await client.result("ping")) == {}
+
+
+async def test_a_session_that_has_ended_at_a_replica_is_not_opened_there_again(start):
+    first, second = start(SHARED)
+    async with raw(first.url, HANDSHAKE) as client:
+        headers = client.headers()
+        # The second has never seen it.
+        assert (await client.client.delete(second.url, headers=headers)).status_code == 200
+        response = await client.client.post(second.url, json=_ping(1), headers=headers)
+        assert response.status_code == 404
+
+
+async def test_a_session_is_for_its_owner_alone(start, tmp_path):
+    tokens = tmp_path / "tokens.json"
+    digests = {hashlib.sha256(token.encode()).hexdigest(): {"subject": token} for token in (ANN, BOB)}
+    tokens.write_text(json.dumps({"tokens": digests}))
+    tokens.chmod(0o600)
+    urls = [replica.url for replica in start(SHARED, auth={"tokens": str(tokens)})]
+    async with spread(urls, token=ANN) as ann, spread(urls, token=BOB) as bob:
+        ann.session, bob.session = bob.session, ann.session
+        for client in (ann, bob):
+            for _ in urls:
+                response = await client.client.post(client.url, json=_ping(1), headers=client.headers())
+                assert response.status_code == 404
+        ann.session, bob.session = bob.session, ann.session
+        for _ in urls:
+            await ann.result("ping")
+
+
+@pytest.mark.parametrize("session", ["v1.AAAA", "0" * 32, "v1." + "A" * 4000])
+async def test_a_made_up_id_is_no_session(start, session):
+    [replica] = start(SHARED, 1)
+    async with raw(replica.url, HANDSHAKE) as client:
+        client.session, own = session, client.session
+        response = await client.client.post(client.url, json=_ping(1), headers=client.headers())
+        assert response.status_code == 404
+        client.session = own
+
+
+async def test_events_of_two_replicas_differ(start):
+    urls = [replica.url for replica in start(SHARED)]
+    async with raw(urls[0], HANDSHAKE) as client:
+        seen = []
+        for url in urls:
+            response = await client.client.post(url, json=_ping(1), headers=client.headers())
+            seen.append(next(line for line in response.text.splitlines() if line.startswith("id:")))
+            # What one has sent, the other does not resume.
+        last = seen[0].removeprefix("id:").strip()
+        response = await client.client.get(urls[1], headers={**client.headers(), "last-event-id": last})
+        assert response.status_code == 400
+        assert seen[0] != seen[1]
+
+
+async def test_a_session_whose_server_keeps_state_is_passed_on_to_its_replica(start):
+    replicas = start({"sticky": fixture("replica_state")}, 3, addressed=True)
+    urls = [replica.url for replica in replicas]
+    async with spread(urls, **ROOTS) as client, spread(urls, **ROOTS) as other:
+        for number in range(1, 8):
+            result = await client.call("count")
+            assert result["structuredContent"] == {"count": number, "roots": [ROOT]}
+        assert (await other.call("count"))["structuredContent"]["count"] == 1
+        assert (await client.hears("notifications/message"))[0]["data"] == "counted"
+
+
+async def test_a_session_whose_replica_is_gone_is_lost_in_plain_words(start):
+    first, second = start({"sticky": fixture("replica_state")}, 2, addressed=True)
+    async with raw(first.url, HANDSHAKE, **ROOTS) as client:
+        assert (await client.call("count"))["structuredContent"]["count"] == 1
+        first.process.kill()
+        first.ends()
+        response = await client.client.post(second.url, json=_ping(1), headers=client.headers())
+        assert response.status_code == 404
+        assert "keep state for it at a replica that is not reached" in response.text
+
+
+def _ping(number):
+    return {"jsonrpc": "2.0", "id": number, "method": "ping"}
