@@ -85,7 +85,7 @@ WRONG = {
     "an unknown setting": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
-        "'inspect', 'catalogue', 'learn', 'exports', 'keys', 'warnings', 'keepResults', 'pseudonymKey', "
+        "'inspect', 'catalogue', 'learn', 'exports', 'keys', 'replicaUrl', 'warnings', 'keepResults', 'pseudonymKey', "
         "'auth', 'principal', "
         "'audit'; did you mean 'listing'?",
     ),

@@ -87,7 +87,8 @@ class Replica(NamedTuple):
     """A gateway among several that serve the same clients."""
 
     keys: tuple[str, ...]  # that they share; empty if it is alone
-    url: str | None  # where its sessions are served; `None` if every replica can serve them
+    url: str  # where the others reach it; empty if they cannot
+    has_own_upstreams: bool  # whether upstreams keep state for a session of a client
 
 
 class Gateway:
@@ -179,7 +180,7 @@ class Gateway:
     def replica(self) -> Replica:
         """What other replicas have to know of this one, by the configuration in force."""
         has_own_upstreams = any(upstream.is_isolated for upstream in self.upstreams.values())
-        return Replica(self._config.keys, self._config.replica_url if has_own_upstreams else None)
+        return Replica(self._config.keys, self._config.replica_url, has_own_upstreams)
 
     async def open(self) -> list[UpstreamState]:
         """Open all available upstreams and report their states."""

@@ -130,7 +130,7 @@ def _is_int(value: object) -> bool:
 _WRITER: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def request(request_id: int, method: str, params: Params) -> bytes:
+def request(request_id: RequestId, method: str, params: Params) -> bytes:
     return _write({"id": request_id, "method": method}, params)
 
 

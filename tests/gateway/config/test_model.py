@@ -227,7 +227,7 @@ def test_the_examples_of_the_schema_are_read(tmp_path):
     (tmp_path / "tokens.json").touch()
     rules = {"rules": [{"name": "all", "hash": ["author"]}]}
     (tmp_path / "tracker.policy.json").write_text(json.dumps({"version": "1", "tools": {"list_issues": rules}}))
-    environ = {"TRACKER_TOKEN": "t", "LOUVER_GRANT_KEY": 32 * "k", "LOUVER_PSEUDONYM_KEY": 32 * "p"}
+    environ = {"TRACKER_TOKEN": "t", "LOUVER_KEY": 32 * "k", "LOUVER_PSEUDONYM_KEY": 32 * "p"}
     for example in schema()["examples"]:
         assert read_config(write(tmp_path, json.dumps(example)), environ).upstreams
 

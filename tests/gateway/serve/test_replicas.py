@@ -168,3 +168,22 @@ async def test_a_session_whose_replica_is_gone_is_lost_in_plain_words(start):
 
 def _ping(number):
     return {"jsonrpc": "2.0", "id": number, "method": "ping"}
+
+
+async def test_an_answer_and_a_resumption_reach_the_replica_that_waits_for_them(start):
+    """Every request to the next replica, though one process behind serves all."""
+    urls = [each.url for each in start({"sticky": fixture("replica_state", isolation="shared")}, 3, addressed=True)]
+    async with spread(urls, **ROOTS) as client:
+        for _ in range(4):
+            assert (await client.call("count"))["structuredContent"]["roots"] == [ROOT]
+    async with raw(urls[0], HANDSHAKE) as client:
+        response = await client.client.post(urls[0], json=_ping(1), headers=client.headers())
+        first, last = (line.removeprefix("id: ") for line in response.text.splitlines() if line.startswith("id: "))
+        for url in urls:
+            resumed = await client.client.get(url, headers={**client.headers(), "last-event-id": first})
+            assert resumed.status_code == 200
+            assert f"id: {last}" in resumed.text
+        own, foreign = first.rpartition(":")[0], "v1.AAAA"
+        for unknown in (f"{own}:1", f"{foreign}:1", f"{own}:", ":", "v1.:1"):
+            refused = await client.client.get(urls[1], headers={**client.headers(), "last-event-id": unknown})
+            assert refused.status_code == 400

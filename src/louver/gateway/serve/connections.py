@@ -91,7 +91,8 @@ class StatelessConnection:
 class HandshakeConnection:
     shared = None
 
-    def __init__(self, answer: Next, send: Send) -> None:
+    def __init__(self, answer: Next, send: Send, tag: str = "") -> None:
+        self.tag = tag  # begins the ids of its questions
         self.state: dict[str, Any] = {}
         self.opening: dict[str, Any] | None = None
         self.version = LATEST_HANDSHAKE_VERSION
@@ -156,7 +157,8 @@ class HandshakeConnection:
             await self._initialized.wait()
         if self._closed is not None:
             raise self._closed
-        question = next(self._question_ids)
+        number = next(self._question_ids)
+        question = f"{self.tag}{number}" if self.tag else number
         answer = self._questions[question] = asyncio.get_running_loop().create_future()
         try:
             await self._send(codec.request(question, method, params), request_id)

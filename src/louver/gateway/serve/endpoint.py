@@ -172,17 +172,18 @@ class McpEndpoint:
     # 2025-11-25 and earlier
 
     async def _serve_handshake(self, exchange: HttpExchange) -> None:
-        if exchange.method in ("GET", "DELETE"):
-            if not await self._sessions.forward(exchange, b""):
-                await (self._sessions.get if exchange.method == "GET" else self._sessions.delete)(exchange)
+        if exchange.method == "GET":
+            await self._sessions.get(exchange)
+        elif exchange.method == "DELETE":
+            await self._sessions.delete(exchange)
         elif exchange.method != "POST":
             await exchange.refuse(405, "Method Not Allowed", (b"allow", b"GET, POST, DELETE"))
         elif not exchange.accepts_both:
             await exchange.refuse(406, "Not Acceptable: Client must accept both application/json and text/event-stream")
-        elif (body := await self._body(exchange)) is None or await self._sessions.forward(exchange, body):
+        elif (body := await self._body(exchange)) is None:
             return
         elif (message := await self._message(exchange, body)) is not None:
-            await self._sessions.post(exchange, message)
+            await self._sessions.post(exchange, message, body)
 
     # 2026-07-28
 

@@ -155,10 +155,10 @@ class HttpExchange:
 PING: Final = b": ping\r\n\r\n"
 
 
-def event(message: bytes, event_id: int | None = None) -> bytes:
+def event(message: bytes, event_id: str = "") -> bytes:
     """A message as an event."""
     data = b"event: message\r\ndata: " + on_one_line(message) + b"\r\n\r\n"
-    return data if event_id is None else b"id: %d\r\n" % event_id + data
+    return b"id: %s\r\n%s" % (event_id.encode(), data) if event_id else data
 
 
 def folded(headers: tuple[Header, ...]) -> Mapping[str, str]:

@@ -1,69 +1,126 @@
-"""Pass a request on to another replica of the gateway: the one that its session belongs to."""
+"""The replicas of a gateway, which share keys: each serves the sessions of all, or passes a request on.
+
+    Mcp-Session-Id    any replica opens the session, unless its servers keep state for it: then it names a replica
+    Last-Event-ID     begins with the tag of the replica that has sent the event
+    an answer         has the tag of the replica that has asked, in its `id`
+
+A tag is the sealed URL of a replica: only a holder of the keys can make one. Source: TEAM.md.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
-from typing import TYPE_CHECKING, Final
-
-import httpx2
+import hashlib
+import secrets
+from collections import OrderedDict
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
 
 from louver.gateway.serve.exchange import FORWARDED_HEADER
-from louver.limits import REPLICA_CONNECT_S
+from louver.gateway.serve.session_seal import SealedSession, SessionSeal
+from louver.limits import MAX_ENDED_SESSIONS
+from louver.protocol.mcp import LAST_EVENT_HEADER, SESSION_HEADER
 
 if TYPE_CHECKING:
+    from louver.gateway.gateway import Gateway
     from louver.gateway.serve.exchange import HttpExchange
+    from louver.gateway.serve.replica_client import ReplicaClient
 
-_HOP_BY_HOP: Final = frozenset(
-    ("connection", "keep-alive", "proxy-authenticate", "te", "trailer", "transfer-encoding", "upgrade")
-)  # RFC 9110, 7.6.1
+SEPARATOR: Final = ":"
+"""Stands between a tag and a number."""
+
+_EVENT_BITS: Final = 44  # of the random number at which the events of a session begin at a replica
 
 
 class Replicas:
-    """The connections to other replicas."""
+    """This replica, and the way to the others."""
 
-    def __init__(self) -> None:
-        timeout = httpx2.Timeout(None, connect=REPLICA_CONNECT_S)
-        self._client = httpx2.AsyncClient(timeout=timeout, trust_env=False, limits=httpx2.Limits())
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._seal_of = lru_cache(maxsize=1)(_seal_of)
+        self._tag_of = lru_cache(maxsize=1)(_tag_of)
+        self._ended: OrderedDict[bytes, None] = OrderedDict()  # digests of session ids
+        self._client: ReplicaClient | None = None
 
-    async def forward(self, exchange: HttpExchange, url: str, body: bytes) -> bool:
-        """Answer with the response of the replica at `url`; `False` if the replica cannot be reached."""
-        headers = [(name, value) for name, value in exchange.raw_headers if name.decode("latin-1") not in _HOP_BY_HOP]
-        request = self._client.build_request(
-            exchange.method, url, headers=[*headers, (FORWARDED_HEADER.encode(), b"1")], content=body
-        )
-        try:
-            response = await self._client.send(request, stream=True)
-        except httpx2.TransportError:
+    @property
+    def tag(self) -> str:
+        """What begins the ids of events and questions of this replica; empty without a URL."""
+        return self._tag_of(self._seal, self._gateway.replica.url)
+
+    @property
+    def _seal(self) -> SessionSeal | None:
+        return self._seal_of(self._gateway.replica.keys)
+
+    def new_session(self, exchange: HttpExchange, params: dict[str, Any]) -> str:
+        """The id of a session that `initialize` opens with these params."""
+        replica = self._gateway.replica
+        sealed_id = None
+        if self._seal is not None:
+            belongs_to = replica.url if replica.has_own_upstreams else None
+            sealed_id = self._seal.seal(SealedSession(params, exchange.identity.key, belongs_to))
+        return secrets.token_hex(16) if sealed_id is None else sealed_id
+
+    def first_event(self) -> int:
+        """The number of the first event of a session: those of two replicas differ, as both may have the session."""
+        return 1 if self._seal is None else 1 + secrets.randbits(_EVENT_BITS)
+
+    def find(self, exchange: HttpExchange) -> SealedSession | None:
+        """What the caller's own session id holds, if it is sealed and its session has not ended here."""
+        session_id = exchange.headers.get(SESSION_HEADER, "")
+        if self._seal is None or _digest(session_id) in self._ended:
+            return None
+        sealed = self._seal.unseal(session_id)
+        return None if sealed is None or sealed.owner != exchange.identity.key else sealed
+
+    def end(self, exchange: HttpExchange) -> None:
+        """Do not open a session again."""
+        self._ended[_digest(exchange.headers[SESSION_HEADER])] = None
+        if len(self._ended) > MAX_ENDED_SESSIONS:
+            self._ended.popitem(last=False)
+
+    async def forward(
+        self, exchange: HttpExchange, body: bytes, message: dict[str, Any] | None = None, *, is_here: bool
+    ) -> bool:
+        """Pass a request on to the replica that it belongs to; `False` if it is to be served here.
+
+        `is_here` says whether this replica has the session. A response stands for the answer to a question.
+        """
+        if self._seal is None or SESSION_HEADER not in exchange.headers or FORWARDED_HEADER in exchange.headers:
             return False
-        try:
-            await _copy(response, exchange)
-        finally:
-            await response.aclose()
-        return True
+        url = None
+        if not is_here and (sealed := self.find(exchange)) is not None:
+            url = sealed.replica
+        if not url:
+            answered = message.get("id") if message is not None and "method" not in message else None
+            url = self._url_in(answered) or self._url_in(exchange.headers.get(LAST_EVENT_HEADER))
+        if not url or url == self._gateway.replica.url:
+            return False
+        if self._client is None:
+            # Imported only now: most gateways pass nothing on.
+            from louver.gateway.serve.replica_client import ReplicaClient
+
+            self._client = ReplicaClient()
+        return await self._client.forward(exchange, url, body)
 
     async def close(self) -> None:
-        await self._client.aclose()
+        if self._client is not None:
+            await self._client.close()
+
+    def _url_in(self, tagged: object) -> str | None:
+        """The URL of the other replica whose tag an id has."""
+        if self._seal is None or not isinstance(tagged, str) or SEPARATOR not in tagged:
+            return None
+        if self.tag and tagged.startswith(self.tag):
+            return None
+        return self._seal.unseal_url(tagged.rpartition(SEPARATOR)[0])
 
 
-async def _copy(response: httpx2.Response, exchange: HttpExchange) -> None:
-    """Send a response as it comes, until it ends or the client disconnects."""
-    await exchange.start(
-        response.status_code,
-        [(name.lower(), value) for name, value in response.headers.raw if name.lower().decode() not in _HOP_BY_HOP],
-    )
+def _seal_of(keys: tuple[str, ...]) -> SessionSeal | None:
+    return SessionSeal(keys) if keys else None
 
-    async def copy() -> None:
-        # A replica that dies ends the stream, which the client then resumes or finds lost.
-        with suppress(httpx2.TransportError):
-            async for part in response.aiter_raw():
-                await exchange.write(part)
-        await exchange.end()
 
-    tasks = [asyncio.create_task(copy()), asyncio.create_task(exchange.left())]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+def _tag_of(seal: SessionSeal | None, url: str) -> str:
+    return seal.seal_url(url) + SEPARATOR if seal is not None and url else ""
+
+
+def _digest(session_id: str) -> bytes:
+    return hashlib.sha256(session_id.encode()).digest()

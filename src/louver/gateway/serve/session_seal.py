@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class SealedSession:
     params: dict[str, Any]  # of `initialize`
     owner: PrincipalKey | None
-    replica: str | None  # URL of the only replica that can serve it; empty if that one has no URL
+    replica: str | None  # URL of the one replica that can serve it, empty if it has none; `None`: every replica can
 
 
 class SessionSeal:
@@ -39,7 +39,8 @@ class SessionSeal:
         from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
 
         self._invalid = InvalidRequestState
-        self._codec = AESGCMRequestStateCodec([*dict.fromkeys(map(_derived, keys))])
+        self._codec = AESGCMRequestStateCodec([_derived(key, b"louver session") for key in dict.fromkeys(keys)])
+        self._url_codec = AESGCMRequestStateCodec([_derived(key, b"louver replica") for key in dict.fromkeys(keys)])
         self._clock = clock
 
     def seal(self, session: SealedSession) -> str | None:
@@ -61,6 +62,16 @@ class SessionSeal:
             return None
         return SealedSession(params, None if owner is None else tuple(owner), replica)
 
+    def seal_url(self, url: str) -> str:
+        """The sealed URL of a replica."""
+        return self._url_codec.seal(url.encode())
+
+    def unseal_url(self, sealed: str) -> str | None:
+        try:
+            return self._url_codec.unseal(sealed).decode()
+        except self._invalid:
+            return None
+
 
 def _needed(params: dict[str, Any]) -> dict[str, Any]:
     """The params without what only a person would look at, such as icons."""
@@ -68,6 +79,6 @@ def _needed(params: dict[str, Any]) -> dict[str, Any]:
     return {**{key: params[key] for key in ("protocolVersion", "capabilities") if key in params}, "clientInfo": info}
 
 
-def _derived(key: str) -> bytes:
-    """A key for session ids alone: no grant that is sealed with the same secret is a valid id."""
-    return hmac.digest(secret_bytes(key), b"louver session", "sha256")
+def _derived(key: str, purpose: bytes) -> bytes:
+    """A key for one purpose: nothing else that is sealed with the same secret is valid."""
+    return hmac.digest(secret_bytes(key), purpose, "sha256")

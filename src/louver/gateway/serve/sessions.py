@@ -6,9 +6,7 @@
     GET                     -> the stream of messages that belong to no request, or the rest of one (`Last-Event-ID`)
     DELETE                  -> the end of the session
 
-With shared keys the id of a session is sealed (`session_seal.py`): a replica that does not have the session opens it by
-its id, or passes its requests on to the replica that it belongs to. What a session has sent stays with the replica that
-has sent it.
+With shared keys other replicas serve a session too, or pass its requests on (`replicas.py`).
 
 A call goes on if its stream breaks: its events are stored, and the client resumes the stream. A stream is for the
 caller that it was opened for: another token of the same principal, or the same under another policy, resumes nothing.
@@ -17,13 +15,10 @@ caller that it was opened for: another token of the same principal, or the same 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-import secrets
 import time
-from collections import OrderedDict
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,13 +28,12 @@ from louver.concurrency.deadlines import Deadlines
 from louver.core.json import members
 from louver.gateway.serve.connections import HandshakeConnection
 from louver.gateway.serve.event_store import EventStore, StoredStream
-from louver.gateway.serve.exchange import FORWARDED_HEADER, PING, event
-from louver.gateway.serve.session_seal import SealedSession, SessionSeal
+from louver.gateway.serve.exchange import PING, event
+from louver.gateway.serve.replicas import Replicas
 from louver.jsonrpc.codec import error_response
 from louver.jsonrpc.errors import REQUEST_CANCELLED, JsonRpcError
 from louver.limits import (
     HTTP_SESSION_IDLE_S,
-    MAX_ENDED_SESSIONS,
     MAX_HTTP_SESSIONS,
     MAX_OPENING_BYTES,
     MAX_PEER_SESSIONS,
@@ -51,14 +45,14 @@ from louver.limits import (
 from louver.protocol.mcp import CONNECTION_NOTIFICATIONS, LAST_EVENT_HEADER, SESSION_HEADER, VERSION_HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Hashable
+    from collections.abc import Callable, Generator, Hashable
 
     from louver.gateway.gateway import Gateway
+    from louver.gateway.serve.connections import Send
     from louver.gateway.serve.event_store import Missed, SessionEvents
     from louver.gateway.serve.exchange import HttpExchange
-    from louver.gateway.serve.replicas import Replicas
+    from louver.gateway.serve.session_seal import SealedSession
     from louver.jsonrpc.codec import RequestId
-    from louver.server.request import Next
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +60,6 @@ _STANDALONE: Final = None
 """The name of the stream of messages that belong to no request; the others have the ids of theirs."""
 
 _STREAM_TYPE: Final = "text/event-stream"
-_EVENT_BITS: Final = 44  # of the random number at which the events of a session begin at a replica
 _RESUMABLE_VERSION: Final = "2025-11-25"
 
 
@@ -74,9 +67,7 @@ class HttpSessions:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._sessions: dict[str, HttpSession] = {}
-        self._seal_of = lru_cache(maxsize=1)(_seal_of)
-        self._ended = EndedSessions()
-        self._replicas: Replicas | None = None  # once one has been needed
+        self._replicas = Replicas(gateway)
         self._by_peer = BudgetByKey(MAX_PEER_SESSIONS)
         self._unforwarded = BudgetByKey(MAX_UNFORWARDED)
         self._events = EventStore()
@@ -85,8 +76,10 @@ class HttpSessions:
         self._closing = BackgroundTasks(logger)
         self._pings = BackgroundTasks(logger)
 
-    async def post(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
-        """Serve a message."""
+    async def post(self, exchange: HttpExchange, message: dict[str, Any], body: bytes) -> None:
+        """Serve a message, which came as that body."""
+        if await self._replicas.forward(exchange, body, message, is_here=self._find_own(exchange) is not None):
+            return
         is_initialize = message.get("method") == "initialize" and "id" in message
         is_opening = is_initialize and SESSION_HEADER not in exchange.headers
         if is_initialize and exchange.size > MAX_OPENING_BYTES:
@@ -107,6 +100,8 @@ class HttpSessions:
 
     async def get(self, exchange: HttpExchange) -> None:
         """Serve the stream of a session, or the rest of one."""
+        if await self._replicas.forward(exchange, b"", is_here=self._find_own(exchange) is not None):
+            return
         session = await self._session(exchange)
         if session is None:
             return
@@ -118,39 +113,22 @@ class HttpSessions:
 
     async def delete(self, exchange: HttpExchange) -> None:
         """End a session, also one that only other replicas have used."""
-        session_id = exchange.headers.get(SESSION_HEADER, "")
         session = self._find_own(exchange)
         if session is not None:
             await self._close(session)
-        elif self._find_sealed(exchange) is None:
+        elif await self._replicas.forward(exchange, b"", is_here=False):
+            return
+        elif self._replicas.find(exchange) is None:
             await self._refuse_unknown(exchange)
             return
-        self._ended.add(session_id)
-        await exchange.respond(200, b"", (SESSION_HEADER.encode(), session_id.encode()))
-
-    async def forward(self, exchange: HttpExchange, body: bytes) -> bool:
-        """Pass a request on to the replica that its session belongs to; `False` if it is to be served here."""
-        if SESSION_HEADER not in exchange.headers or self._find_own(exchange) is not None:
-            return False
-        sealed = self._find_sealed(exchange)
-        if sealed is None or not sealed.replica or FORWARDED_HEADER in exchange.headers:
-            return False
-        if sealed.replica == self._gateway.replica.url:
-            # It has ended here.
-            return False
-        if self._replicas is None:
-            # Imported only now: most gateways pass nothing on.
-            from louver.gateway.serve.replicas import Replicas
-
-            self._replicas = Replicas()
-        return await self._replicas.forward(exchange, sealed.replica, body)
+        self._replicas.end(exchange)
+        await exchange.respond(200, b"", _session_header(exchange.headers[SESSION_HEADER]))
 
     async def close(self) -> None:
         """End all sessions here; other replicas go on with those that they can serve."""
         await self._pings.close()
         await asyncio.gather(*map(self._close, list(self._sessions.values())), self._closing.wait())
-        if self._replicas is not None:
-            await self._replicas.close()
+        await self._replicas.close()
 
     def fail_question(self, exchange: HttpExchange, question: RequestId, error: JsonRpcError) -> None:
         """End a question of the server whose answer cannot be read."""
@@ -185,19 +163,10 @@ class HttpSessions:
         # To another caller it does not exist. Without authentication all callers are one.
         return None if session is None or session.owner != exchange.identity.key else session
 
-    def _find_sealed(self, exchange: HttpExchange) -> SealedSession | None:
-        """What the caller's own session id holds, if it is sealed and its session has not ended."""
-        session_id = exchange.headers.get(SESSION_HEADER, "")
-        seal = self._seal_of(self._gateway.replica.keys)
-        if seal is None or session_id in self._ended:
-            return None
-        sealed = seal.unseal(session_id)
-        return None if sealed is None or sealed.owner != exchange.identity.key else sealed
-
     async def _session(self, exchange: HttpExchange) -> HttpSession | None:
         """The session of a request, opened here by its sealed id if need be; `None` if the request was refused."""
         if (session := self._find_own(exchange)) is None:
-            sealed = self._find_sealed(exchange)
+            sealed = self._replicas.find(exchange)
             if sealed is None or sealed.replica is not None:
                 await self._refuse_unknown(exchange, belongs_elsewhere=sealed is not None)
                 return None
@@ -239,18 +208,11 @@ class HttpSessions:
         """A session for an `initialize`; `None` if the request was refused."""
         if not await self._has_room(exchange):
             return None
-        replica = self._gateway.replica
-        if (seal := self._seal_of(replica.keys)) is not None:
-            opening = SealedSession(members(message.get("params")), exchange.identity.key, replica.url)
-            if (sealed_id := seal.seal(opening)) is not None:
-                # Event ids of two replicas differ, as both may send events of one session.
-                return self._add(exchange, sealed_id, first_event=1 + secrets.randbits(_EVENT_BITS))
-        return self._add(exchange, secrets.token_hex(16))
+        return self._add(exchange, self._replicas.new_session(exchange, members(message.get("params"))))
 
     def _reopen(self, exchange: HttpExchange, sealed: SealedSession) -> HttpSession:
         """A session that another replica has opened."""
-        session_id = exchange.headers[SESSION_HEADER]
-        session = self._add(exchange, session_id, first_event=1 + secrets.randbits(_EVENT_BITS))
+        session = self._add(exchange, exchange.headers[SESSION_HEADER])
         session.opening = asyncio.create_task(
             session.connection.reopen(sealed.params, exchange.identity, exchange.address)
         )
@@ -261,9 +223,10 @@ class HttpSessions:
         if opening.cancelled() or opening.exception() is not None:
             self._expire(session)
 
-    def _add(self, exchange: HttpExchange, session_id: str, first_event: int = 1) -> HttpSession:
-        events = self._events.open_session(exchange.peer, first_event)
-        session = HttpSession(session_id, self._gateway.answer, events, self._silent, exchange, self._caller(exchange))
+    def _add(self, exchange: HttpExchange, session_id: str) -> HttpSession:
+        events = self._events.open_session(exchange.peer, self._replicas.first_event())
+        connection = partial(HandshakeConnection, self._gateway.answer, tag=self._replicas.tag)
+        session = HttpSession(session_id, connection, events, self._silent, exchange, self._caller(exchange))
         self._sessions[session_id] = session
         return session
 
@@ -301,20 +264,21 @@ class HttpSession:
     def __init__(
         self,
         session_id: str,
-        answer: Next,
+        connection: Callable[[Send], HandshakeConnection],
         events: SessionEvents,
         silent: Deadlines[SseStream],
         exchange: HttpExchange,
         caller: Hashable,
     ) -> None:
         self.session_id = session_id
-        self.header = (SESSION_HEADER.encode(), session_id.encode())
+        self.header = _session_header(session_id)
         self.owner = exchange.identity.key
         self.peer = exchange.peer
         self.requests = 0  # that are open
         self.opening: asyncio.Task[None] | None = None  # here, after another replica
-        self.connection = HandshakeConnection(answer, self._send)
+        self.connection = connection(self._send)
         self.events = events
+        self._tag = self.connection.tag  # of the ids of its events
         self._silent = silent
         self._numbers = count()
         self._standalone = StoredStream(next(self._numbers), None, caller)
@@ -355,7 +319,7 @@ class HttpSession:
         try:
             await exchange.start_stream(self.header)
             if can_resume:
-                await exchange.write(_first_event(self.events.store(self._open[name], None)))
+                await exchange.write(self._first_event(self._open[name]))
             pause = partial(self._pause, name) if can_resume else None
             response = await self.connection.respond(message, exchange.identity, exchange.address, pause)
             if response is None:
@@ -369,7 +333,7 @@ class HttpSession:
 
     async def get(self, exchange: HttpExchange, caller: Hashable) -> None:
         last = exchange.headers.get(LAST_EVENT_HEADER)
-        missed = self.events.since(event_number(last)) if last else None
+        missed = self.events.since(event_number(last.removeprefix(self._tag))) if last else None
         if missed is not None and missed.stream.caller == caller:
             await self._resume(exchange, missed)
         elif last and (missed is None or missed.stream.request_id is not _STANDALONE):
@@ -399,13 +363,13 @@ class HttpSession:
         await exchange.start_stream(self.header)
         while missed is not None and missed.events:
             # More may be stored while this is written.
-            await exchange.write(b"".join(event(text, number) for number, text in missed.events))
+            await exchange.write(b"".join(self._event(text, number) for number, text in missed.events))
             missed = self.events.since(missed.events[-1][0])
         if missed is None or missed.is_ended or self._event_stream(missed.stream.request_id) != missed.stream:
             await exchange.end()
             return
         can_resume = exchange.headers.get(VERSION_HEADER, "") >= _RESUMABLE_VERSION
-        first = _first_event(self.events.store(missed.stream, None)) if can_resume else b""
+        first = self._first_event(missed.stream) if can_resume else b""
         await self._hold(missed.stream.request_id, SseStream(exchange, self._silent), first)
 
     async def _hold(self, name: RequestId | None, stream: SseStream, first: bytes = b"") -> None:
@@ -429,7 +393,15 @@ class HttpSession:
         number = self.events.store(event_stream, message, is_response=is_response)
         stream = self._streams.get(name)
         if stream is not None:
-            await (stream.end if is_response else stream.write)(event(message, number))
+            await (stream.end if is_response else stream.write)(self._event(message, number))
+
+    def _event(self, message: bytes, number: int) -> bytes:
+        return event(message, f"{self._tag}{number}")
+
+    def _first_event(self, stream: StoredStream) -> bytes:
+        """An event without a message: a client can resume the stream after it."""
+        number = self.events.store(stream, None)
+        return b"id: %s%d\r\ndata: \r\nretry: %d\r\n\r\n" % (self._tag.encode(), number, RETRY_MS)
 
     async def _pause(self, name: RequestId) -> None:
         """End the stream of a request that is still being answered: its client resumes it."""
@@ -472,32 +444,8 @@ class SseStream:
                 task.cancel()
 
 
-class EndedSessions:
-    """The sealed ids of sessions that have ended: the latest, by digest."""
-
-    def __init__(self) -> None:
-        self._digests: OrderedDict[bytes, None] = OrderedDict()
-
-    def __contains__(self, session_id: str) -> bool:
-        return _digest(session_id) in self._digests
-
-    def add(self, session_id: str) -> None:
-        self._digests[_digest(session_id)] = None
-        if len(self._digests) > MAX_ENDED_SESSIONS:
-            self._digests.popitem(last=False)
-
-
-def _digest(session_id: str) -> bytes:
-    return hashlib.sha256(session_id.encode()).digest()
-
-
-def _seal_of(keys: tuple[str, ...]) -> SessionSeal | None:
-    """The seal of session ids; `None` without keys."""
-    if not keys:
-        return None
-    # Imported only now: it needs the SDK and cryptography.
-
-    return SessionSeal(keys)
+def _session_header(session_id: str) -> tuple[bytes, bytes]:
+    return SESSION_HEADER.encode(), session_id.encode()
 
 
 def _version(exchange: HttpExchange, message: dict[str, Any]) -> str:
@@ -509,8 +457,3 @@ def _version(exchange: HttpExchange, message: dict[str, Any]) -> str:
 def event_number(event_id: str) -> int:
     """The number of an event; 0, which none has, for what is no number."""
     return int(event_id) if event_id.isascii() and event_id.isdigit() and len(event_id) < 16 else 0
-
-
-def _first_event(number: int) -> bytes:
-    """An event without a message: a client can resume the stream after it."""
-    return b"id: %d\r\ndata: \r\nretry: %d\r\n\r\n" % (number, RETRY_MS)
