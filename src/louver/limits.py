@@ -623,3 +623,17 @@ MAX_CACHED_SCHEMAS = 256
 
 MAX_FIT_STEPS = 20_000
 """Pairs of schemas compared to check a type against a tool, about 0.1 s. Over it every type fits."""
+
+MAX_HOST_FILE_BYTES = 32_000_000
+"""Largest file of a host that is read, in bytes: Claude Code keeps a history beside its servers."""
+
+MAX_DOCTOR_SERVERS = 64
+DOCTOR_START_S = 60.0
+DOCTOR_CALL_S = 20.0
+"""Servers of one file that `louver doctor` starts, and seconds for each start (it may download a package) and call."""
+
+MAX_DOCTOR_CALLS = 20
+"""Tools of one file that `louver doctor` calls unasked-for by name, to see how much they answer."""
+
+MAX_DESCRIBED_TOOLS = 40
+"""Tools whose descriptions are requested to find out what one costs on average, spread evenly over all."""

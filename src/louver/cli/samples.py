@@ -47,11 +47,18 @@ class SampledTool:
 
     async def call(self, gateway: Gateway, arguments: dict[str, Any]) -> None:
         """Call the tool once and keep its output as a sample."""
+        self.add(await self.result(gateway, arguments))
+
+    async def result(self, gateway: Gateway, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result of one call."""
         try:
-            result = await gateway.call(self.server, self.definition["name"], arguments)
+            return await gateway.call(self.server, self.definition["name"], arguments)
         except JsonRpcError as error:
             # The server's message may quote anything.
             raise NoSample(f"the server answers with error {error.code}") from None
+
+    def add(self, result: dict[str, Any]) -> None:
+        """Keep the output of a result as a sample."""
         value = self._output(result)
         self._samples[compact(value)] = value
 
