@@ -53,9 +53,9 @@ def replace_servers(found: HostServers, names: Sequence[str], name: str, entry: 
     return text
 
 
-def masked_servers(text: str, source_is_toml: bool, place: Place) -> list[str]:
+def masked_servers(text: str, place: Place, *, as_toml: bool) -> list[str]:
     """The lines of the part that an edit changes, without the values of `env` and headers."""
-    return (_masked_toml(text, place) if source_is_toml else _masked_json(text, place)).splitlines()
+    return (_masked_toml(text, place) if as_toml else _masked_json(text, place)).splitlines()
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,9 +131,7 @@ VS_CODE: Final = Form(_as_it_is, _write_vs_code)
 CLAUDE_CODE: Final = Form(_as_it_is, _common("${%s}"))
 GEMINI: Final = Form(_read_gemini, _common("${%s}"))
 WINDSURF: Final = Form(lambda server: _renamed(server, {"serverUrl": "url"}), _common("${env:%s}"))
-OPENCODE: Final = Form(
-    _read_opencode, _write_opencode, has_references=False, host_only=re.compile(r"\{file:[^}]*\}")
-)
+OPENCODE: Final = Form(_read_opencode, _write_opencode, has_references=False, host_only=re.compile(r"\{file:[^}]*\}"))
 CODEX: Final = Form(_read_codex, _write_codex, has_references=False)
 # These hosts resolve no variables, so no server of theirs needs one.
 LITERAL: Final = Form(_read_literal, _common("%s"), has_references=False)

@@ -1,0 +1,69 @@
+"""The cheapest way to reach the servers of a file, in a session of assumed length; never one that is dearer than today.
+
+    today     list + instructions + 16 calls + 16 answers
+    gateway   list + instructions + 8 descriptions + 16 calls + 16 answers, trimmed by the suggested views
+
+A host that loads tools on demand pays for the descriptions of 8 tools instead of the list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from louver.catalogue.hosts import host_of
+
+if TYPE_CHECKING:
+    from louver.cli.doctor.measure import ListCost, Measurement
+    from louver.gateway.config.model import Exposure
+
+# The session of `docs/explanation/performance.md`: 16 calls that use 8 of 50 tools.
+SESSION_TOOLS: Final = 8
+SESSION_CALLS: Final = 16
+
+# A smaller saving is within what the assumptions may be wrong by.
+MIN_SAVING: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    exposure: Exposure | None  # `None`: leave the servers as they are
+    today: int  # tokens of a session
+    with_louver: int  # the same with the exposure; without one, with the cheapest
+    reason: str  # why to leave it; empty otherwise
+
+    @property
+    def saved(self) -> float:
+        return 1 - self.with_louver / self.today if self.today else 0
+
+
+def recommend(measured: Measurement, client: str | None) -> Recommendation:
+    host = host_of(client)
+    today = _session(measured, measured.today, host.shown, defers=host.defers, views=False)
+    # A host that loads tools on demand needs their names in its own list.
+    candidates: dict[Exposure, ListCost] = (
+        {"full": measured.exposures["full"]} if host.defers and measured.exposures else {**measured.exposures}
+    )
+    costs = {
+        exposure: _session(measured, cost, host.shown, defers=host.defers, views=True)
+        for exposure, cost in candidates.items()
+    }
+    if not costs:
+        return Recommendation(None, today, today, "no server has listed a tool")
+    cheapest, exposure = min((cost, exposure) for exposure, cost in costs.items())
+    if cheapest <= today * (1 - MIN_SAVING):
+        return Recommendation(exposure, today, cheapest, "")
+    if host.defers:
+        reason = "this host loads tools on demand, so a shorter list saves nothing"
+    else:
+        reason = "the list is short: Louver's own tools and texts would cost about as much as they save"
+    return Recommendation(None, today, cheapest, reason)
+
+
+def _session(measured: Measurement, cost: ListCost, form: str, *, defers: bool, views: bool) -> int:
+    """The tokens of a session, each text counted once."""
+    used = min(SESSION_TOOLS, measured.tools)
+    listed = cost.total * used / max(1, measured.tools) if defers else cost.total
+    answers = [answer.with_view(form) if views else answer.shown(form) for answer in measured.answers]
+    answer = sum(answers) / len(answers) if answers else 0
+    return round(listed + cost.instructions + used * cost.describing + SESSION_CALLS * (cost.calling + answer))
