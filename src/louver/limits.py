@@ -506,7 +506,8 @@ MANY_CHARACTERS = 50_000
 """Elements of an array, and characters of an answer (some 14,000 tokens), that cause a warning by default."""
 
 CHARACTERS_A_TOKEN = 3.5
-"""Characters of JSON in a model's token, on average."""
+CHARACTERS_A_LIST_TOKEN = 4.5
+"""Characters in a model's token, on average: of JSON, and of lists of tools (4.55 in those of five public servers)."""
 
 SERVER_LOOK_S = 5.0
 """How long a list of servers waits for one that is opening, in seconds; then it shows its current state."""
@@ -629,11 +630,11 @@ MAX_HOST_FILE_BYTES = 32_000_000
 
 MAX_DOCTOR_SERVERS = 64
 DOCTOR_START_S = 60.0
-DOCTOR_CALL_S = 20.0
+DOCTOR_CALL_S = 10.0
 """Servers of one file that `louver doctor` starts, and seconds for each start (it may download a package) and call."""
 
 MAX_DOCTOR_CALLS = 20
 """Tools of one file that `louver doctor` calls unasked-for by name, to see how much they answer."""
 
-MAX_DESCRIBED_TOOLS = 40
+MAX_DESCRIBED_TOOLS = 16
 """Tools whose descriptions are requested to find out what one costs on average, spread evenly over all."""

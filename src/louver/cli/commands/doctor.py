@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from louver.catalogue.hosts import host_of
 from louver.cli import signals, terminal
 from louver.cli.doctor.apply import apply
 from louver.cli.doctor.measure import measure
@@ -19,15 +19,15 @@ from louver.cli.doctor.recommend import recommend
 from louver.cli.doctor.report import Diagnosis, show
 from louver.cli.hosts.table import HOSTS, Machine
 from louver.cli.request import parse_object, write
-from louver.core.json import compact
 from louver.errors import InvalidInput, LouverError
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from louver.cli.doctor.measure import Calls, Measurement
+    from louver.cli.doctor.measure import Calls
     from louver.cli.doctor.places import HostPlace
+    from louver.cli.hosts.table import HostSource
 
 
 def run(arguments: Namespace) -> int:
@@ -36,13 +36,15 @@ def run(arguments: Namespace) -> int:
     calls = [(name, parse_object(text)) for name, text in arguments.calls]
     names = [*arguments.hosts, *([arguments.apply] if arguments.apply else [])]
     places = find_places([HOSTS[name] for name in dict.fromkeys(names)] or [*HOSTS.values()], machine)
-    for place in places:
-        for line in start_lines(place):
-            terminal.print_stderr(line)
-    count = sum(len(place.config.upstreams) for place in places)
+    # The same servers in several files are started once.
+    groups = [[*group] for _, group in groupby(sorted(places, key=_servers), _servers)]
+    for line in (line for group in groups for line in start_lines(group)):
+        terminal.print_stderr(line)
+    count = sum(len(group[0].config.upstreams) for group in groups)
     if not _confirmed(f"Start {count} servers to measure them?", yes=arguments.yes):
         return 1
-    diagnoses = signals.run(_measure(places, calls, yes=arguments.yes))
+    found = signals.run(_measure(groups, calls, yes=arguments.yes))
+    diagnoses = [found[place.source] for place in places]
     if arguments.json:
         write([each.to_json() for each in diagnoses])
     else:
@@ -52,22 +54,21 @@ def run(arguments: Namespace) -> int:
     return _apply(machine, list(zip(places, diagnoses, strict=True)), arguments)
 
 
-async def _measure(places: Sequence[HostPlace], calls: Calls, *, yes: bool) -> list[Diagnosis]:
-    measured: dict[str, Measurement] = {}
-    diagnoses: list[Diagnosis] = []
+def _servers(place: HostPlace) -> str:
+    return repr([(each, each.command, each.url, each.env, each.headers) for each in place.config.upstreams])
 
+
+async def _measure(groups: Sequence[Sequence[HostPlace]], calls: Calls, *, yes: bool) -> dict[HostSource, Diagnosis]:
     def may_call(names: list[str]) -> bool:
         terminal.print_stderr(f"tools that only read, and need no arguments: {', '.join(names)}")
         return _confirmed("Call each once, to see how much it answers?", yes=yes)
 
-    for place in places:
-        client = place.source.host.client
-        # The same servers in another host are measured once, unless Louver treats the hosts differently.
-        key = compact([place.imported.servers, repr(host_of(client))])
-        if key not in measured:
-            measured[key] = await measure(place.config, client, calls, may_call)
-        diagnoses.append(Diagnosis(place.source, measured[key], recommend(measured[key], client)))
-    return diagnoses
+    found: dict[HostSource, Diagnosis] = {}
+    for group in groups:
+        clients = [place.source.host.client for place in group]
+        for place, measured in zip(group, await measure(group[0].config, clients, calls, may_call), strict=True):
+            found[place.source] = Diagnosis(place.source, measured, recommend(measured, place.source.host.client))
+    return found
 
 
 def _apply(machine: Machine, found: Sequence[tuple[HostPlace, Diagnosis]], arguments: Namespace) -> int:

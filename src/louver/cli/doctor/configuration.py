@@ -53,7 +53,8 @@ def write_configuration(
         settings = entries[server].setdefault("louver", {"views": f"views/{server}", "defaultViews": {}})
         settings["defaultViews"][answer.name] = COMPACT
         shortened.append(f"{server}: {answer.name}")
-    settings = {"exposure": exposure, "disclosure": EXPOSURES[exposure], "learn": "learned"}
+    disclosure = {"disclosure": EXPOSURES[exposure]} if exposure == "minimal" else {}
+    settings = {"exposure": exposure, **disclosure, "learn": "learned"}
     write_private(folder / FILE, _text({"mcpServers": entries, "louver": settings}))
     _learn(folder, answers)
     return shortened

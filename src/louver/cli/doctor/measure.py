@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from louver.catalogue.hosts import host_of
 from louver.catalogue.suggest_view import suggest
 from louver.cli import terminal, upstreams
 from louver.cli.samples import NoSample, select_tools, tools_by_name
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult
 
+    from louver.catalogue.hosts import Host
     from louver.catalogue.suggest_view import Suggestion
     from louver.cli.samples import SampledTool
     from louver.gateway.config.model import Config, DisclosureLevel, Exposure, UpstreamConfig
@@ -97,11 +100,13 @@ Calls = list[tuple[str, dict[str, Any]]]
 
 async def measure(
     config: Config,
-    client: str | None,
+    clients: Sequence[str | None],
     calls: Calls,
     may_call: Callable[[list[str]], bool],
-) -> Measurement:
-    """Start the servers and count; `may_call` decides on tools that were not named."""
+) -> list[Measurement]:
+    """Start the servers and count, for each client's name; `may_call` decides on tools that were not named."""
+    # One process of each server, whichever client lists its tools.
+    config = replace(config, upstreams=tuple(replace(each, isolation="shared") for each in config.upstreams))
 
     async def opener(gateway: Gateway) -> list[UpstreamState]:
         return list(await asyncio.gather(*(_start(gateway, upstream) for upstream in config.upstreams)))
@@ -111,16 +116,29 @@ async def measure(
         config = replace(config, upstreams=tuple(each for each in config.upstreams if each.name in available))
         started = [state for state in states if state.name in available]
         if not any(state.tools for state in started):
-            return Measurement(states, ListCost({state.name: 0 for state in states}), {}, [])
+            return [Measurement(states, ListCost({state.name: 0 for state in started}), {}, [])] * len(clients)
         tools = tools_by_name(started)
         chosen = _named(tools, calls) if calls else _harmless(tools)
         is_accepted = bool(chosen) and (bool(calls) or may_call([name for name, _ in chosen]))
         answers = await _answers(gateway, tools, chosen) if is_accepted else []
-        exposures: dict[Exposure, ListCost] = {}
-        for exposure, disclosure in EXPOSURES.items():
+        costs: dict[Host, dict[Exposure, ListCost]] = {}
+        for client in clients:
+            if (host := host_of(client)) not in costs:
+                costs[host] = await _exposures(gateway, config, client, tools)
+    return [Measurement(states, _today(started), costs[host_of(client)], answers) for client in clients]
+
+
+async def _exposures(
+    gateway: Gateway, config: Config, client: str | None, tools: Mapping[str, SampledTool]
+) -> dict[Exposure, ListCost]:
+    """What the gateway lists to a client in each exposure that its host can use."""
+    found: dict[Exposure, ListCost] = {}
+    for exposure, disclosure in EXPOSURES.items():
+        # A host that loads tools on demand needs their names in its own list.
+        if exposure == "full" or not host_of(client).defers:
             await gateway.reconfigure(replace(config, exposure=exposure, disclosure=disclosure))
-            exposures[exposure] = await _exposed(gateway, exposure, client, tools)
-    return Measurement(states, _today(started), exposures, answers)
+            found[exposure] = await _exposed(gateway, exposure, client, tools)
+    return found
 
 
 async def _start(gateway: Gateway, upstream: UpstreamConfig) -> UpstreamState:
@@ -140,7 +158,7 @@ def _today(states: Sequence[UpstreamState]) -> ListCost:
     names = [tool["name"] for state in states for tool in state.tools]
     return ListCost(
         {state.name: sum(_tokens_of(tool) for tool in state.tools) for state in states},
-        instructions=sum(terminal.tokens(len(state.instructions)) for state in states),
+        instructions=sum(terminal.list_tokens(len(state.instructions)) for state in states),
         calling=_mean([_call_tokens(name, {}) for name in names]),
     )
 
@@ -172,7 +190,7 @@ async def _exposed(
         names = _spread([*tools])
         describing = [await _describe(session, exposure, name) for name in names]
         calling = [_call_tokens(*_call_of(exposure, name)) for name in tools]
-        instructions = terminal.tokens(len(session.instructions or ""))
+        instructions = terminal.list_tokens(len(session.instructions or ""))
         return ListCost(servers, own, instructions, _mean(describing), _mean(calling))
 
 
@@ -193,7 +211,7 @@ def _call_of(exposure: Exposure, name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _text_tokens(result: CallToolResult) -> int:
-    return terminal.tokens(sum(len(block.text) for block in result.content if block.type == "text"))
+    return terminal.list_tokens(sum(len(block.text) for block in result.content if block.type == "text"))
 
 
 def _named(tools: Mapping[str, SampledTool], calls: Calls) -> Calls:
@@ -217,27 +235,31 @@ def _harmless(tools: Mapping[str, SampledTool]) -> Calls:
 
 
 async def _answers(gateway: Gateway, tools: Mapping[str, SampledTool], calls: Calls) -> list[Answer]:
-    """Make the calls one after the other; report those without a usable answer."""
-    sizes: dict[str, list[tuple[int, int]]] = {}
-    for name, arguments in calls:
-        tool = tools[name]
+    """Make the calls, all at once; report those without a usable answer."""
+
+    async def size_of(name: str, arguments: dict[str, Any]) -> tuple[int, int] | None:
         try:
             async with asyncio.timeout(DOCTOR_CALL_S):
-                result = await tool.result(gateway, arguments)
+                result = await tools[name].result(gateway, arguments)
             if result.get("isError") is True:
                 raise NoSample("the tool answers with an error")
         except TimeoutError:
             terminal.print_stderr(f"{name}: no answer within {DOCTOR_CALL_S:g} s")
+            return None
         except (NoSample, LouverError) as problem:
             terminal.print_stderr(f"{name}: {problem}")
-        else:
-            sizes.setdefault(name, []).append(_shown_sizes(result))
-            try:
-                tool.add(result)
-            except NoSample:
-                # It answers with text: its size counts, and there are no fields.
-                continue
-    return [_answer(tools[name], found) for name, found in sizes.items()]
+            return None
+        # An answer of text has a size, and no fields.
+        with suppress(NoSample):
+            tools[name].add(result)
+        return _shown_sizes(result)
+
+    sizes = await asyncio.gather(*(size_of(*call) for call in calls))
+    found: dict[str, list[tuple[int, int]]] = {}
+    for (name, _), size in zip(calls, sizes, strict=True):
+        if size is not None:
+            found.setdefault(name, []).append(size)
+    return [_answer(tools[name], of_tool) for name, of_tool in found.items()]
 
 
 def _answer(tool: SampledTool, sizes: Sequence[tuple[int, int]]) -> Answer:
@@ -258,7 +280,7 @@ def _shown_sizes(result: Mapping[str, Any]) -> tuple[int, int]:
 def _tokens_of(tool: Mapping[str, Any]) -> int:
     """The tokens of a tool as a model sees it."""
     shown = {key: tool[key] for key in ("name", "description", "inputSchema") if tool.get(key) is not None}
-    return terminal.tokens(len(compact(shown)))
+    return terminal.list_tokens(len(compact(shown)))
 
 
 def _call_tokens(name: str, arguments: Mapping[str, Any]) -> int:

@@ -93,10 +93,10 @@ def _upstream(found: HostServers, name: str, server: dict[str, Any]) -> Iterator
         terminal.print_stderr(f"server {name!r} of {found.source.path} is not started: {reason}")
 
 
-def start_lines(place: HostPlace) -> list[str]:
-    """What is started, without arguments, which may be secrets."""
-    lines = [f"{place.source.title}:"]
-    for upstream in place.config.upstreams:
+def start_lines(places: Sequence[HostPlace]) -> list[str]:
+    """What is started for places with the same servers; without arguments, which may be secrets."""
+    lines = [f"{place.source.title}:" for place in places]
+    for upstream in places[0].config.upstreams:
         reached = upstream.command[0] if upstream.command else urlsplit(upstream.url).hostname
         lines.append(f"  {upstream.name}: {reached}")
     return lines

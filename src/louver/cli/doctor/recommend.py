@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from louver.cli.doctor.measure import ListCost, Measurement
     from louver.gateway.config.model import Exposure
 
-# The session of `docs/explanation/performance.md`: 16 calls that use 8 of 50 tools.
+# The session of `docs/explanation/performance.md`: 16 calls that use 8 of 50 tools, and answers of so many tokens.
 SESSION_TOOLS: Final = 8
 SESSION_CALLS: Final = 16
+ANSWER_TOKENS: Final = 130
 
 # A smaller saving is within what the assumptions may be wrong by.
 MIN_SAVING: Final = 0.05
@@ -40,17 +41,13 @@ class Recommendation:
 def recommend(measured: Measurement, client: str | None) -> Recommendation:
     host = host_of(client)
     today = _session(measured, measured.today, host.shown, defers=host.defers, views=False)
-    # A host that loads tools on demand needs their names in its own list.
-    candidates: dict[Exposure, ListCost] = (
-        {"full": measured.exposures["full"]} if host.defers and measured.exposures else {**measured.exposures}
-    )
-    costs = {
+    costs: dict[Exposure, int] = {
         exposure: _session(measured, cost, host.shown, defers=host.defers, views=True)
-        for exposure, cost in candidates.items()
+        for exposure, cost in measured.exposures.items()
     }
     if not costs:
         return Recommendation(None, today, today, "no server has listed a tool")
-    cheapest, exposure = min((cost, exposure) for exposure, cost in costs.items())
+    exposure, cheapest = min(costs.items(), key=lambda each: each[1])
     if cheapest <= today * (1 - MIN_SAVING):
         return Recommendation(exposure, today, cheapest, "")
     if host.defers:
@@ -65,5 +62,7 @@ def _session(measured: Measurement, cost: ListCost, form: str, *, defers: bool, 
     used = min(SESSION_TOOLS, measured.tools)
     listed = cost.total * used / max(1, measured.tools) if defers else cost.total
     answers = [answer.with_view(form) if views else answer.shown(form) for answer in measured.answers]
-    answer = sum(answers) / len(answers) if answers else 0
-    return round(listed + cost.instructions + used * cost.describing + SESSION_CALLS * (cost.calling + answer))
+    # Tools that were not called count as those of the recorded session.
+    answers += [ANSWER_TOKENS] * (used - len(answers))
+    calls = SESSION_CALLS * (cost.calling + sum(answers) / max(1, len(answers)))
+    return round(listed + cost.instructions + used * cost.describing + calls)

@@ -10,8 +10,8 @@ from rich.table import Table
 
 from louver.catalogue.hosts import host_of
 from louver.cli import terminal
-from louver.cli.doctor.recommend import SESSION_CALLS, SESSION_TOOLS
-from louver.limits import CHARACTERS_A_TOKEN
+from louver.cli.doctor.recommend import ANSWER_TOKENS, SESSION_CALLS, SESSION_TOOLS
+from louver.limits import CHARACTERS_A_LIST_TOKEN, CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from louver.cli.hosts.table import HostSource
 
 _WIDTH = 80
+
+_ASSUMPTIONS = f"""\
+A session: {SESSION_CALLS} calls of {SESSION_TOOLS} tools, each text counted once. Answers: one of each tool
+that was called; {ANSWER_TOKENS} tokens are assumed for another. Tokens are estimated:
+characters / {CHARACTERS_A_LIST_TOKEN} in lists, characters / {CHARACTERS_A_TOKEN} in answers.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +77,10 @@ def show(diagnoses: Sequence[Diagnosis]) -> None:
     console = terminal.console()
     console.width = min(console.width, _WIDTH)
     console.print(_table(diagnoses))
-    console.print(
-        f"A session: {SESSION_CALLS} calls of {SESSION_TOOLS} tools, each text counted once. Answers: those measured, "
-        f"one a tool.\nTokens are an estimate: characters / {CHARACTERS_A_TOKEN}.\n",
-        highlight=False,
-    )
+    console.print(_ASSUMPTIONS, highlight=False)
     for each in diagnoses:
-        console.print(terminal.literal_text(_advice(each)), soft_wrap=True)
+        for line in _advice(each):
+            console.print(terminal.literal_text(line), soft_wrap=True)
 
 
 def _table(diagnoses: Sequence[Diagnosis]) -> Table:
@@ -87,7 +90,7 @@ def _table(diagnoses: Sequence[Diagnosis]) -> Table:
     for heading in ("tools", "list today", "with Louver", "answers"):
         table.add_column(heading, justify="right", no_wrap=True)
     for each in diagnoses:
-        table.add_row(terminal.literal_text(each.source.title, "bold"))
+        table.add_row(terminal.literal_text(each.source.host.title, "bold"))
         for row in _rows(each):
             table.add_row(*map(terminal.literal_text, row))
         table.add_section()
@@ -96,13 +99,14 @@ def _table(diagnoses: Sequence[Diagnosis]) -> Table:
 
 def _rows(each: Diagnosis) -> list[tuple[str, str, str, str, str]]:
     today, recommended, answers = each.measured.today, each.recommended, each.measured.answers
+    listed = recommended is not None and any(recommended.servers.values())
     rows: list[tuple[str, str, str, str, str]] = []
     for state in each.measured.states:
         if state.problem is not None:
             rows.append((f"  {state.name}: {state.problem}", "", "", "", ""))
             continue
         name = state.name
-        count = _number(None if recommended is None else recommended.servers.get(name, 0))
+        count = _number(None if recommended is None else recommended.servers.get(name)) if listed else ""
         of_server = [answer for answer in answers if answer.tool.server == name]
         rows.append((f"  {name}", str(len(state.tools)), _number(today.servers[name]), count, _sizes(each, of_server)))
     if recommended is not None:
@@ -129,9 +133,12 @@ def _number(count: int | None) -> str:
     return "" if count is None else f"{count:,}"
 
 
-def _advice(each: Diagnosis) -> str:
+def _advice(each: Diagnosis) -> list[str]:
+    title = f"{each.source.host.title}, {each.source.path}"
     if each.advice.exposure is None:
-        return f"{each.source.title}: leave it. {each.advice.reason[:1].upper()}{each.advice.reason[1:]}."
-    saved = f"saves {each.advice.saved:.0%} of a session"
-    command = f"louver doctor --apply {each.source.host.name}"
-    return f"{each.source.title}: exposure {each.advice.exposure!r} {saved}. To change it:\n  {command}"
+        return [f"{title}: leave it, since {each.advice.reason}."]
+    saving = f"the exposure {each.advice.exposure!r} saves {each.advice.saved:.0%} of a session"
+    return [
+        f"{title}: {saving}. To set it up, showing the change first:",
+        f"  louver doctor --apply {each.source.host.name}",
+    ]

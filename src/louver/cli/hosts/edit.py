@@ -104,14 +104,12 @@ def _replace_json(text: str, place: Place, names: Sequence[str], name: str, entr
     edits = [(first.start, first.end, f"{json.dumps(name)}: {_written(text, first.start, len(place) + 1, entry)}")]
     for member in others:
         line = text.rfind("\n", 0, member.start) + 1
-        is_first_of_line = not text[line : member.start].strip()
-        start = max(line - 1, 0) if is_first_of_line else member.start
-        after = _after_space(commas, member.end)
-        if commas[after] == ",":
-            edits += [(start, member.end, ""), (after, after + 1, "")]
-        else:
-            before = commas.rindex(",", 0, member.start)
-            edits += [(before, before + 1, ""), (start, member.end, "")]
+        start = max(line - 1, 0) if not text[line : member.start].strip() else member.start
+        edits.append((start, member.end, ""))
+    # A comma goes with each removed member; with the last one, that of the last member that stays.
+    ends = [member.end for member in (*others, *[each for each in every if each not in others][-1:])]
+    separators = [comma for end in ends if commas[comma := _after_space(commas, end)] == ","]
+    edits += [(comma, comma + 1, "") for comma in separators[: len(others)]]
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text
@@ -122,9 +120,12 @@ def _written(text: str, at: int, depth: int, entry: dict[str, Any]) -> str:
     indent = text[text.rfind("\n", 0, at) + 1 : at]
     if indent.strip() or not indent:
         return json.dumps(entry, ensure_ascii=False)
-    newline = "\r\n" if "\r\n" in text else "\n"
     unit = indent[: max(1, len(indent) // depth)]
-    return json.dumps(entry, indent=unit, ensure_ascii=False).replace("\n", newline + indent)
+    return json.dumps(entry, indent=unit, ensure_ascii=False).replace("\n", _newline(text) + indent)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _masked_json(text: str, place: Place) -> str:
@@ -153,7 +154,8 @@ def _replace_toml(text: str, place: Place, names: Sequence[str], name: str, entr
     for start, end in pairwise([*headers, len(lines)]):
         last = next(number for number in range(end, start, -1) if _is_content(lines[number - 1]))
         if _server_of(lines[start], place) in names:
-            kept += [new.replace("\n", "\r\n" if "\r\n" in text else "\n"), *lines[last:end]]
+            after = lines[last:end]
+            kept += [new.replace("\n", _newline(text)), *after] if new else [line for line in after if line.strip()]
             new = ""
         else:
             kept += lines[start:end]
