@@ -41,6 +41,11 @@ class SampledTool:
     _samples: dict[str, Json] = field(default_factory=dict[str, Any])
 
     @property
+    def is_read_only(self) -> bool:
+        """Whether the tool says so."""
+        return members(self.definition.get("annotations")).get("readOnlyHint") is True
+
+    @property
     def samples(self) -> list[Json]:
         """The distinct outputs so far."""
         return list(self._samples.values())
@@ -89,8 +94,7 @@ def select_tools(tools: Mapping[str, SampledTool], names: Iterable[str], *, run_
     for name in names:
         if name not in tools:
             raise unknown_tool_error(name, tools)
-        annotations = members(tools[name].definition.get("annotations"))
-        if not run_anyway and annotations.get("readOnlyHint") is not True:
+        if not run_anyway and not tools[name].is_read_only:
             raise NotReadOnly(
                 f"tool {name!r} does not say that it only reads, so it is not called: --run-anyway calls it as well"
             )

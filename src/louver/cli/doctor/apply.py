@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from louver.errors import InvalidConfig, InvalidInput
 from louver.gateway.config.env import variables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from louver.cli.doctor.places import HostPlace
     from louver.cli.doctor.report import Diagnosis
@@ -27,8 +28,37 @@ if TYPE_CHECKING:
     from louver.cli.hosts.table import HostSource, Machine
 
 
-def apply(machine: Machine, place: HostPlace, diagnosis: Diagnosis, may_write: Callable[[], bool]) -> bool:
-    """Exchange the servers that have answered for Louver; return whether that happened."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Louver in the place of servers, shown and not yet written."""
+
+    found: HostServers
+    text: str  # of the file with Louver
+    swap: Swap
+    servers: dict[str, dict[str, Any]]  # what Louver starts
+    diagnosis: Diagnosis
+
+    def write(self) -> None:
+        """Write the configuration and exchange the file, or change nothing."""
+        title, before, folder = self.found.source.host.title, self.found.data, self.swap.folder
+        mark = BYTE_ORDER_MARK.encode() if before.startswith(BYTE_ORDER_MARK.encode()) else b""
+        after = mark + self.text.encode("utf-8", "surrogatepass")
+        exposure, answers = self.diagnosis.advice.exposure or "full", self.diagnosis.measured.answers
+        try:
+            shortened = write_configuration(folder, self.servers, exposure, answers)
+            self.swap.write(before, after)
+            exchange(self.swap.file, before, after, self.swap.mode)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        terminal.print_stderr(f"{self.found.source.path} starts Louver, with the configuration {folder / FILE}")
+        for tool in shortened:
+            terminal.print_stderr(f"answers of {tool} are shortened by a view in {folder / 'views'}")
+        terminal.print_stderr(f"restart {title}. To undo: louver undo {self.found.source.host.name}")
+
+
+def prepare(machine: Machine, place: HostPlace, diagnosis: Diagnosis) -> Change:
+    """Show the exchange of the servers that have answered for Louver."""
     source, command = place.source, _louver_command()
     check_can_write(source.path.resolve())
     found, swap = HostServers.read(source), swap_for(machine, source)
@@ -44,25 +74,7 @@ def apply(machine: Machine, place: HostPlace, diagnosis: Diagnosis, may_write: C
     replaced = [place.imported.names[name] for name in servers]
     text = replace_servers(found, replaced, _free_name(machine, found), entry)
     _show(found, text, needed)
-    if not may_write():
-        return False
-    before = found.data
-    mark = BYTE_ORDER_MARK.encode() if before.startswith(BYTE_ORDER_MARK.encode()) else b""
-    after = mark + text.encode("utf-8")
-    try:
-        shortened = write_configuration(
-            swap.folder, servers, diagnosis.advice.exposure or "full", diagnosis.measured.answers
-        )
-        swap.write(before, after)
-        exchange(swap.file, before, after, swap.mode)
-    except BaseException:
-        shutil.rmtree(swap.folder, ignore_errors=True)
-        raise
-    terminal.print_stderr(f"{source.path} starts Louver now, with the configuration {swap.folder / FILE}")
-    for tool in shortened:
-        terminal.print_stderr(f"answers of {tool} are shortened by a view in {swap.folder / 'views'}")
-    terminal.print_stderr(f"restart {source.host.title}. To undo: louver undo {source.host.name}")
-    return True
+    return Change(found, text, swap, servers, diagnosis)
 
 
 def _check_not_applied(found: HostServers, swap: Swap) -> None:

@@ -37,6 +37,7 @@ def write_configuration(
     """Write the files, and return the tools whose answers a view shortens."""
     if folder.exists():
         shutil.rmtree(folder)
+    folder.mkdir(mode=0o700, parents=True)
     entries = {name: {**server} for name, server in servers.items()}
     shortened: list[str] = []
     for answer in answers:

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, Final
 from louver.catalogue.hosts import host_of
 from louver.catalogue.suggest_view import suggest
 from louver.cli import terminal, upstreams
-from louver.cli.samples import NoSample, select_tools, tools_by_name
+from louver.cli.samples import NoSample, tools_by_name
 from louver.core.json import compact, members
-from louver.errors import LouverError
+from louver.errors import LouverError, NotReadOnly
 from louver.gateway.gateway import UpstreamState
 from louver.gateway.routing.aggregate import SEPARATOR
 from louver.limits import DOCTOR_CALL_S, DOCTOR_START_S, MAX_DESCRIBED_TOOLS, MAX_DOCTOR_CALLS
 from louver.protocol.names import DESCRIPTIONS_TOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from mcp import Client
     from mcp_types import CallToolResult
@@ -94,6 +94,12 @@ class Measurement:
     def tools(self) -> int:
         return sum(len(state.tools) for state in self.states)
 
+    @property
+    def names(self) -> set[str]:
+        """The names by which a call can be requested."""
+        pairs = [(state.name, tool["name"]) for state in self.states for tool in state.tools]
+        return {name for _, name in pairs} | {f"{server}{SEPARATOR}{name}" for server, name in pairs}
+
 
 Calls = list[tuple[str, dict[str, Any]]]
 
@@ -102,9 +108,10 @@ async def measure(
     config: Config,
     clients: Sequence[str | None],
     calls: Calls,
-    may_call: Callable[[list[str]], bool],
+    *,
+    call_others: bool,
 ) -> list[Measurement]:
-    """Start the servers and count, for each client's name; `may_call` decides on tools that were not named."""
+    """Start the servers and count, for each client's name; `call_others`: also call tools that only read."""
     # One process of each server, whichever client lists its tools.
     config = replace(config, upstreams=tuple(replace(each, isolation="shared") for each in config.upstreams))
 
@@ -118,9 +125,8 @@ async def measure(
         if not any(state.tools for state in started):
             return [Measurement(states, ListCost({state.name: 0 for state in started}), {}, [])] * len(clients)
         tools = tools_by_name(started)
-        chosen = _named(tools, calls) if calls else _harmless(tools)
-        is_accepted = bool(chosen) and (bool(calls) or may_call([name for name, _ in chosen]))
-        answers = await _answers(gateway, tools, chosen) if is_accepted else []
+        chosen = _named(tools, calls) + (_harmless(tools) if call_others else [])
+        answers = await _answers(gateway, tools, chosen)
         costs: dict[Host, dict[Exposure, ListCost]] = {}
         for client in clients:
             if (host := host_of(client)) not in costs:
@@ -219,7 +225,9 @@ def _named(tools: Mapping[str, SampledTool], calls: Calls) -> Calls:
     names = {tool.definition["name"]: name for name, tool in tools.items()} | {name: name for name in tools}
     names |= {f"{tool.server}{SEPARATOR}{tool.definition['name']}": name for name, tool in tools.items()}
     found = [(names[name], arguments) for name, arguments in calls if name in names]
-    select_tools(tools, (name for name, _ in found), run_anyway=False)
+    for name, _ in found:
+        if not tools[name].is_read_only:
+            raise NotReadOnly(f"tool {name!r} does not say that it only reads, so it is not called: leave it out")
     return found
 
 
@@ -228,8 +236,7 @@ def _harmless(tools: Mapping[str, SampledTool]) -> Calls:
     calls: Calls = [
         (name, {})
         for name, tool in tools.items()
-        if members(tool.definition.get("annotations")).get("readOnlyHint") is True
-        and not members(tool.definition.get("inputSchema")).get("required")
+        if tool.is_read_only and not members(tool.definition.get("inputSchema")).get("required")
     ]
     return calls[:MAX_DOCTOR_CALLS]
 

@@ -153,12 +153,13 @@ def _replace_toml(text: str, place: Place, names: Sequence[str], name: str, entr
     new = tomlkit.dumps({str(place[0]): {name: entry}})
     for start, end in pairwise([*headers, len(lines)]):
         last = next(number for number in range(end, start, -1) if _is_content(lines[number - 1]))
-        if _server_of(lines[start], place) in names:
-            after = lines[last:end]
-            kept += [new.replace("\n", _newline(text)), *after] if new else [line for line in after if line.strip()]
-            new = ""
-        else:
+        if _server_of(lines[start], place) not in names:
             kept += lines[start:end]
+            continue
+        is_last = end == len(lines) or _server_of(lines[end], place) not in names
+        after = [line for line in lines[last:end] if is_last or line.strip()]
+        kept += [new.replace("\n", _newline(text)), *after]
+        new = ""
     return "".join(kept)
 
 
