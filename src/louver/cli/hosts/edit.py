@@ -14,7 +14,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from difflib import unified_diff
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 import tomlkit
@@ -142,7 +142,7 @@ def _masked_json(text: str, place: Place) -> str:
     for first, last in reversed(secrets):
         text = text[:first] + f'"{_MASK}"' + text[last:]
         end += len(_MASK) + 2 - (last - first)
-    return text[text.rfind("\n", 0, start) + 1 : end] if text[:start].count("\n") else text[start:end]
+    return text[start:end]
 
 
 def _replace_toml(text: str, place: Place, names: Sequence[str], name: str, entry: dict[str, Any]) -> str:
@@ -156,9 +156,8 @@ def _replace_toml(text: str, place: Place, names: Sequence[str], name: str, entr
         if _server_of(lines[start], place) not in names:
             kept += lines[start:end]
             continue
-        is_last = end == len(lines) or _server_of(lines[end], place) not in names
-        after = [line for line in lines[last:end] if is_last or line.strip()]
-        kept += [new.replace("\n", _newline(text)), *after]
+        kept += [new.replace("\n", _newline(text))] if new else []
+        kept += lines[last:end] if kept and kept[-1].strip() else dropwhile(str.isspace, lines[last:end])
         new = ""
     return "".join(kept)
 
