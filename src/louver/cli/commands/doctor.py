@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> int:
         write([each.to_json() for each in diagnoses])
     else:
         show(diagnoses)
-    names = {name for each in diagnoses for name in each.measured.names}
+    names = sorted({name for each in diagnoses for name in each.measured.names})
     unknown = [name for name, _ in calls if name not in names]
     for name in unknown:
         terminal.print_stderr(unknown_tool_error(name, names).message)

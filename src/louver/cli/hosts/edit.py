@@ -26,9 +26,11 @@ from louver.errors import InvalidConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from louver.catalogue.files.line_numbers import Place
     from louver.cli.hosts.read import HostServers
+    from louver.core.json import Json
 
 _SECRETS: Final = ("env", "environment", "headers", "http_headers")
 _MASK: Final = "***"
@@ -47,10 +49,17 @@ def replace_servers(found: HostServers, names: Sequence[str], name: str, entry: 
     for removed in names:
         del servers[removed]
     servers[name] = entry
-    if parse(text, path) != wanted:
+    if not _is_text_of(text, path, wanted):
         expected = f"[{place[0]}.NAME] for each server" if is_toml(path) else "one object with the servers"
         raise InvalidConfig(f"its servers cannot be replaced alone: expected {expected}", file=str(path))
     return text
+
+
+def _is_text_of(text: str, path: Path, wanted: Json) -> bool:
+    try:
+        return parse(text, path) == wanted
+    except InvalidConfig:
+        return False
 
 
 def masked_servers(text: str, place: Place, *, as_toml: bool) -> list[str]:
