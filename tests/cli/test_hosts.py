@@ -150,11 +150,7 @@ enabled = false
     ),
     "Zed": (
         "zed",
-        {
-            "context_servers": {
-                "a": {"source": "custom", "enabled": True, "command": "npx", "args": ["${x}"], "env": {}}
-            }
-        },
+        {"context_servers": {"a": {"source": "custom", "enabled": True, "command": "npx", "args": ["${x}"]}}},
         {"a": {"command": "npx", "args": ["$${x}"]}},
     ),
     "Claude Desktop": (
@@ -178,7 +174,13 @@ ENTRIES = {
     "claude-desktop": None,
     "cursor": {"command": "l", "args": ["serve"], "env": {"T": "${env:T}"}},
     "vscode": {"type": "stdio", "command": "l", "args": ["serve"], "env": {"T": "${env:T}"}},
-    "codex": {"command": "l", "args": ["serve"], "env_vars": ["T"]},
+    "codex": {
+        "command": "l",
+        "args": ["serve"],
+        "env_vars": ["T"],
+        "startup_timeout_sec": 30,
+        "required": True,
+    },
     "gemini-cli": {"command": "l", "args": ["serve"], "env": {"T": "${T}"}},
     "qwen-code": {"command": "l", "args": ["serve"], "env": {"T": "${T}"}},
     "opencode": {"type": "local", "command": ["l", "serve"], "environment": {"T": "{env:T}"}, "enabled": True},

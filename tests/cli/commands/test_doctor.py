@@ -170,7 +170,7 @@ def test_the_figures_are_those_of_real_lists(home):
     ]
     assert found["exposures"] == {name: tokens(anyio.run(listed, name)) for name in ("full", "minimal", "gateway")}
     assert found["recommended"] == "gateway"
-    assert found["session_tokens_with_louver"] < found["session_tokens"]
+    assert found["conversation_tokens_with_louver"] < found["conversation_tokens"]
 
 
 def test_a_view_of_measured_answers_shortens_them(home):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    """Restore the files; return 1 if one of them stays as it is."""
+    """Restore the files; return 1 if one of them is left alone."""
     machine = Machine(Path.cwd(), Path.home(), sys.platform, os.environ)
     found = [swap for swap in swaps(machine) if arguments.host in (None, swap.host)]
     if not found:

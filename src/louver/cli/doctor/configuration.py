@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from louver.cli.doctor.measure import Answer
+    from louver.cli.doctor.measure import AnswerCost
     from louver.gateway.config.model import Exposure
 
 FILE = "mcp.json"
 
 
 def write_configuration(
-    folder: Path, servers: Mapping[str, dict[str, Any]], exposure: Exposure, answers: Sequence[Answer]
+    folder: Path, servers: Mapping[str, dict[str, Any]], exposure: Exposure, answers: Sequence[AnswerCost]
 ) -> list[str]:
     """Write the files, and return the tools whose answers a view shortens."""
     if folder.exists():
@@ -61,11 +61,11 @@ def write_configuration(
     return shortened
 
 
-def _is_shorter(answer: Answer) -> bool:
+def _is_shorter(answer: AnswerCost) -> bool:
     return any(answer.with_view(form) < answer.shown(form) for form in ("structured", "text"))
 
 
-def _learn(folder: Path, answers: Sequence[Answer]) -> None:
+def _learn(folder: Path, answers: Sequence[AnswerCost]) -> None:
     """Store the fields of answers from tools without an output schema."""
     undeclared = [each for each in answers if each.tool.samples and each.tool.definition.get("outputSchema") is None]
     if not undeclared:

@@ -61,7 +61,7 @@ class ListCost:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerCost:
     """The answers of one tool."""
 
     tool: SampledTool
@@ -88,7 +88,7 @@ class Measurement:
     states: Sequence[UpstreamState]
     today: ListCost
     exposures: Mapping[Exposure, ListCost]
-    answers: Sequence[Answer]
+    answers: Sequence[AnswerCost]
 
     @property
     def tools(self) -> int:
@@ -177,12 +177,12 @@ async def _exposed(
     from mcp_types import Implementation
 
     info = Implementation(name=client or "louver-doctor", version="1")
-    async with Client(gateway.server, client_info=info, mode="legacy") as session:
+    async with Client(gateway.server, client_info=info, mode="legacy") as connected:
         servers = dict.fromkeys((tool.server for tool in tools.values()), 0)
         own = 0
         cursor = None
         while True:
-            page = await session.list_tools(cursor=cursor)
+            page = await connected.list_tools(cursor=cursor)
             for listed in page.tools:
                 size = _tokens_of(
                     {"name": listed.name, "description": listed.description, "inputSchema": listed.input_schema}
@@ -194,13 +194,13 @@ async def _exposed(
             if (cursor := page.next_cursor) is None:
                 break
         names = _spread([*tools])
-        describing = [await _describe(session, exposure, name) for name in names]
+        describing = [await _describe(connected, exposure, name) for name in names]
         calling = [_call_tokens(*_call_of(exposure, name)) for name in tools]
-        instructions = terminal.list_tokens(len(session.instructions or ""))
+        instructions = terminal.list_tokens(len(connected.instructions or ""))
         return ListCost(servers, own, instructions, _mean(describing), _mean(calling))
 
 
-async def _describe(session: Client, exposure: Exposure, name: str) -> int:
+async def _describe(connected: Client, exposure: Exposure, name: str) -> int:
     """The tokens of the calls with which a model finds and reads about a tool, and of their results."""
     requests: list[tuple[str, dict[str, Any]]] = []
     if exposure == "minimal":
@@ -209,7 +209,7 @@ async def _describe(session: Client, exposure: Exposure, name: str) -> int:
         query = name.replace("_", " ").strip()[:100] or name[:100]
         search = {"action": "search", "query": query, "limit": _SEARCH_LIMIT}
         requests = [("gateway", search), ("gateway", {"action": "get", "id": name})]
-    return sum([_call_tokens(*each) + _text_tokens(await session.call_tool(*each)) for each in requests])
+    return sum([_call_tokens(*each) + _text_tokens(await connected.call_tool(*each)) for each in requests])
 
 
 def _call_of(exposure: Exposure, name: str) -> tuple[str, dict[str, Any]]:
@@ -241,7 +241,7 @@ def _harmless(tools: Mapping[str, SampledTool]) -> Calls:
     return calls[:MAX_DOCTOR_CALLS]
 
 
-async def _answers(gateway: Gateway, tools: Mapping[str, SampledTool], calls: Calls) -> list[Answer]:
+async def _answers(gateway: Gateway, tools: Mapping[str, SampledTool], calls: Calls) -> list[AnswerCost]:
     """Make the calls, all at once; report those without a usable answer."""
 
     async def size_of(name: str, arguments: dict[str, Any]) -> tuple[int, int] | None:
@@ -269,11 +269,11 @@ async def _answers(gateway: Gateway, tools: Mapping[str, SampledTool], calls: Ca
     return [_answer(tools[name], of_tool) for name, of_tool in found.items()]
 
 
-def _answer(tool: SampledTool, sizes: Sequence[tuple[int, int]]) -> Answer:
+def _answer(tool: SampledTool, sizes: Sequence[tuple[int, int]]) -> AnswerCost:
     schema = tool.definition.get("outputSchema")
     suggestion = suggest(tool.definition["name"], schema, tool.samples) if tool.samples else None
     structured, text = (round(_mean([terminal.tokens(each[form]) for each in sizes])) for form in (0, 1))
-    return Answer(tool, structured, text, suggestion)
+    return AnswerCost(tool, structured, text, suggestion)
 
 
 def _shown_sizes(result: Mapping[str, Any]) -> tuple[int, int]:

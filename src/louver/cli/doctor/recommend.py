@@ -1,4 +1,4 @@
-"""The cheapest way to reach the servers of a file, in a session of assumed length; never one that is dearer than today.
+"""The cheapest way to reach the servers of a file, in a conversation of assumed length; never dearer than today.
 
     today     list + instructions + 16 calls + 16 answers
     gateway   list + instructions + 8 descriptions + 16 calls + 16 answers, trimmed by the suggested views
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from louver.cli.doctor.measure import ListCost, Measurement
     from louver.gateway.config.model import Exposure
 
-# The session of `docs/explanation/performance.md`: 16 calls that use 8 of 50 tools, and answers of so many tokens.
-SESSION_TOOLS: Final = 8
-SESSION_CALLS: Final = 16
+# Those of the recorded session in `docs/explanation/performance.md`, which uses 8 of 50 tools; tokens of an answer.
+CONVERSATION_TOOLS: Final = 8
+CONVERSATION_CALLS: Final = 16
 ANSWER_TOKENS: Final = 130
 
 # A smaller saving is within what the assumptions may be wrong by.
@@ -29,7 +29,7 @@ MIN_SAVING: Final = 0.05
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     exposure: Exposure | None  # `None`: leave the servers as they are
-    today: int  # tokens of a session
+    today: int  # tokens of a conversation
     with_louver: int  # the same with the exposure; without one, with the cheapest
     reason: str  # why to leave it; empty otherwise
 
@@ -40,9 +40,9 @@ class Recommendation:
 
 def recommend(measured: Measurement, client: str | None) -> Recommendation:
     host = host_of(client)
-    today = _session(measured, measured.today, host.shown, defers=host.defers, views=False)
+    today = _conversation(measured, measured.today, host.shown, defers=host.defers, views=False)
     costs: dict[Exposure, int] = {
-        exposure: _session(measured, cost, host.shown, defers=host.defers, views=True)
+        exposure: _conversation(measured, cost, host.shown, defers=host.defers, views=True)
         for exposure, cost in measured.exposures.items()
     }
     if not costs:
@@ -57,12 +57,12 @@ def recommend(measured: Measurement, client: str | None) -> Recommendation:
     return Recommendation(None, today, cheapest, reason)
 
 
-def _session(measured: Measurement, cost: ListCost, form: str, *, defers: bool, views: bool) -> int:
-    """The tokens of a session, each text counted once."""
-    used = min(SESSION_TOOLS, measured.tools)
+def _conversation(measured: Measurement, cost: ListCost, form: str, *, defers: bool, views: bool) -> int:
+    """The tokens of a conversation, each text counted once."""
+    used = min(CONVERSATION_TOOLS, measured.tools)
     listed = cost.total * used / max(1, measured.tools) if defers else cost.total
     answers = [answer.with_view(form) if views else answer.shown(form) for answer in measured.answers]
     # Tools that were not called count as those of the recorded session.
     answers += [ANSWER_TOKENS] * (used - len(answers))
-    calls = SESSION_CALLS * (cost.calling + sum(answers) / max(1, len(answers)))
+    calls = CONVERSATION_CALLS * (cost.calling + sum(answers) / max(1, len(answers)))
     return round(listed + cost.instructions + used * cost.describing + calls)

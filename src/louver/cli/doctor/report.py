@@ -10,21 +10,21 @@ from rich.table import Table
 
 from louver.catalogue.hosts import host_of
 from louver.cli import terminal
-from louver.cli.doctor.recommend import ANSWER_TOKENS, SESSION_CALLS, SESSION_TOOLS
+from louver.cli.doctor.recommend import ANSWER_TOKENS, CONVERSATION_CALLS, CONVERSATION_TOOLS
 from louver.limits import CHARACTERS_A_LIST_TOKEN, CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from louver.cli.doctor.measure import Answer, ListCost, Measurement
+    from louver.cli.doctor.measure import AnswerCost, ListCost, Measurement
     from louver.cli.doctor.recommend import Recommendation
     from louver.cli.hosts.table import HostSource
 
 _WIDTH = 80
 
 _ASSUMPTIONS = f"""\
-A session: {SESSION_CALLS} calls of {SESSION_TOOLS} tools, each text counted once. Answers: one of each tool
-that was called; {ANSWER_TOKENS} tokens are assumed for another. Tokens are estimated:
+A conversation: {CONVERSATION_CALLS} calls of {CONVERSATION_TOOLS} tools, each text counted once. Answers: one of
+each called tool; {ANSWER_TOKENS} tokens are assumed for another. Tokens are estimated:
 characters / {CHARACTERS_A_LIST_TOKEN} in lists, characters / {CHARACTERS_A_TOKEN} in answers.
 """
 
@@ -64,11 +64,11 @@ class Diagnosis:
             "exposures": {name: cost.total for name, cost in self.measured.exposures.items()},
             "recommended": self.advice.exposure,
             "reason": self.advice.reason,
-            "session_tokens": self.advice.today,
-            "session_tokens_with_louver": self.advice.with_louver,
+            "conversation_tokens": self.advice.today,
+            "conversation_tokens_with_louver": self.advice.with_louver,
         }
 
-    def _answer(self, answer: Answer) -> dict[str, Any]:
+    def _answer(self, answer: AnswerCost) -> dict[str, Any]:
         return {"tool": answer.name, "tokens": answer.shown(self.form), "tokens_with_view": answer.with_view(self.form)}
 
 
@@ -110,17 +110,17 @@ def _rows(each: Diagnosis) -> list[tuple[str, str, str, str, str]]:
         of_server = [answer for answer in answers if answer.tool.server == name]
         rows.append((f"  {name}", str(len(state.tools)), _number(today.servers[name]), count, _sizes(each, of_server)))
     if recommended is not None:
-        rows.append(("  Louver", "", "", _number(recommended.own), ""))
+        rows += [("  Louver", "", "", _number(recommended.own), "")] if recommended.own else []
         total = _number(recommended.total)
     else:
         total = ""
     rows.append(("  total", str(each.measured.tools), _number(today.total), total, _sizes(each, answers)))
-    session = _number(each.advice.with_louver) if each.advice.exposure else ""
-    rows.append(("  a session", "", _number(each.advice.today), session, ""))
+    with_louver = _number(each.advice.with_louver) if each.advice.exposure else ""
+    rows.append(("  a conversation", "", _number(each.advice.today), with_louver, ""))
     return rows
 
 
-def _sizes(each: Diagnosis, answers: Sequence[Answer]) -> str:
+def _sizes(each: Diagnosis, answers: Sequence[AnswerCost]) -> str:
     """The tokens of one answer of each tool; with Louver, if views are recommended."""
     if not answers:
         return ""
@@ -137,7 +137,7 @@ def _advice(each: Diagnosis) -> list[str]:
     title = f"{each.source.host.title}, {each.source.path}"
     if each.advice.exposure is None:
         return [f"{title}: leave it, since {each.advice.reason}."]
-    saving = f"the exposure {each.advice.exposure!r} saves {each.advice.saved:.0%} of a session"
+    saving = f"the exposure {each.advice.exposure!r} saves {each.advice.saved:.0%} of a conversation"
     return [
         f"{title}: {saving}. To set it up, showing the change first:",
         f"  louver doctor --apply {each.source.host.name}",

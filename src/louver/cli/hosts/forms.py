@@ -115,7 +115,9 @@ def _read_codex(server: Server) -> Server:
 
 
 def _write_codex(command: str, args: Sequence[str], variables: Sequence[str]) -> Server:
-    return {"command": command, "args": [*args], **({"env_vars": [*variables]} if variables else {})}
+    # Without the last two, the first run of `codex exec` does not wait for the tools.
+    waits = {"startup_timeout_sec": 30, "required": True}
+    return {"command": command, "args": [*args], **({"env_vars": [*variables]} if variables else {}), **waits}
 
 
 def _write_vs_code(command: str, args: Sequence[str], variables: Sequence[str]) -> Server:

@@ -1,4 +1,4 @@
-"""A host's file as it is: its bytes, and the servers at one place of it.
+"""A host's file: its bytes, and the servers at one place in it.
 
 JSON may have comments and trailing commas; a file that ends in `.toml` is TOML. Devices and pipes are not opened.
 """
