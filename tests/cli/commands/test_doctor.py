@@ -384,7 +384,7 @@ def test_louver_is_applied_once(home):
     assert "the file has Louver already: 'louver undo cursor' first, then apply again" in err
     status, _, err = louver("undo", "cursor")
     assert status == 1
-    assert "stays as it is, since it has changed in lines " in err
+    assert "is left alone, since it has changed in lines " in err
     path.write_bytes(before)
     assert louver("undo")[0] == 0
     assert louver("doctor", "--yes", "--apply")[0] == 0

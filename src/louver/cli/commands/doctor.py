@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from louver.cli.doctor.measure import Calls
+    from louver.cli.doctor.answers import Calls
     from louver.cli.doctor.places import HostPlace
     from louver.cli.hosts.table import HostSource
 

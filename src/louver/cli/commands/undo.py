@@ -32,8 +32,8 @@ def run(arguments: Namespace) -> int:
             continue
         if changed:
             lines = ", ".join(changed)
-            backup = f"the file before Louver is {swap.folder / 'before'}"
-            terminal.print_stderr(f"{swap.file} stays as it is, since it has changed in lines {lines}: {backup}")
+            hint = f"put the servers of {swap.folder / 'before'} in the place of 'louver' there"
+            terminal.print_stderr(f"{swap.file} is left alone, since it has changed in lines {lines}: {hint}")
             status = 1
         else:
             terminal.print_stderr(f"{swap.file} is as it was before Louver")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from louver.cli.doctor.measure import AnswerCost
+    from louver.cli.doctor.answers import AnswerCost
     from louver.gateway.config.model import Exposure
 
 FILE = "mcp.json"

@@ -16,7 +16,8 @@ from louver.limits import CHARACTERS_A_LIST_TOKEN, CHARACTERS_A_TOKEN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from louver.cli.doctor.measure import AnswerCost, ListCost, Measurement
+    from louver.cli.doctor.answers import AnswerCost
+    from louver.cli.doctor.measure import ListCost, Measurement
     from louver.cli.doctor.recommend import Recommendation
     from louver.cli.hosts.table import HostSource
 
