@@ -100,7 +100,9 @@ async def call_tools(gateway: Gateway, tools: Mapping[str, SampledTool], calls: 
 
 def _answer(tool: SampledTool, sizes: Sequence[tuple[int, int]]) -> AnswerCost:
     schema = tool.definition.get("outputSchema")
-    suggestion = suggest(tool.definition["name"], schema, tool.samples) if tool.samples else None
+    # Without a schema, the names in an answer may be data, for example those of variables.
+    is_declared = bool(tool.samples) and schema is not None
+    suggestion = suggest(tool.definition["name"], schema, tool.samples) if is_declared else None
     structured, text = (round(fmean([terminal.tokens(each[form]) for each in sizes])) for form in (0, 1))
     return AnswerCost(tool, structured, text, suggestion)
 
