@@ -337,6 +337,14 @@ def test_no_server_at_all(home):
     assert str(home / ".cursor" / "mcp.json") in err
 
 
+def test_a_file_with_too_many_servers_starts_none(home):
+    """Issue 42: bounded."""
+    put(home / ".cursor" / "mcp.json", {"mcpServers": {f"s{n}": {"command": "npx"} for n in range(65)}})
+    status, _, err = louver("doctor", "cursor", "--yes")
+    assert status == 2
+    assert "it has 65 servers: at most 64 are started" in err
+
+
 def test_a_broken_file_of_one_host_holds_up_no_other(home):
     """Issue 42: broken, a pipe, no object, huge."""
     put(home / ".gemini" / "settings.json", '{"mcpServers": {\n"a"}}')
