@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Final
 from louver.catalogue.hosts import host_of
 
 if TYPE_CHECKING:
+    from louver.cli.doctor.answers import AnswerCost
     from louver.cli.doctor.measure import ListCost, Measurement
     from louver.gateway.config.model import Exposure
 
-# Those of the recorded session in `docs/explanation/performance.md`, which uses 8 of 50 tools; tokens of an answer.
+# Those of the recorded session in `docs/explanation/performance.md`, which uses 8 of 50 tools: tokens of an answer, and
+# of the arguments of a call.
 CONVERSATION_TOOLS: Final = 8
 CONVERSATION_CALLS: Final = 16
 ANSWER_TOKENS: Final = 130
+ARGUMENT_TOKENS: Final = 20
 
 # A smaller saving is within what the assumptions may be wrong by.
 MIN_SAVING: Final = 0.05
@@ -61,8 +64,14 @@ def _conversation(measured: Measurement, cost: ListCost, form: str, *, defers: b
     """The tokens of a conversation, each text counted once."""
     used = min(CONVERSATION_TOOLS, measured.tools)
     listed = cost.total * used / max(1, measured.tools) if defers else cost.total
-    answers = [answer.with_view(form) if views else answer.shown(form) for answer in measured.answers]
-    # Tools that were not called count as those of the recorded session.
+    answers = [_answer(answer, form, views=views) for answer in measured.answers]
     answers += [ANSWER_TOKENS] * (used - len(answers))
-    calls = CONVERSATION_CALLS * (cost.calling + sum(answers) / max(1, len(answers)))
+    calls = CONVERSATION_CALLS * (cost.calling + ARGUMENT_TOKENS + sum(answers) / max(1, len(answers)))
     return round(listed + cost.instructions + used * cost.describing + calls)
+
+
+def _answer(answer: AnswerCost, form: str, *, views: bool) -> int:
+    """The tokens of an answer; a short one, as of a call without arguments, counts as one of the recorded session."""
+    if answer.shown(form) < ANSWER_TOKENS:
+        return ANSWER_TOKENS
+    return answer.with_view(form) if views else answer.shown(form)

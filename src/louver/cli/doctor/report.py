@@ -25,7 +25,7 @@ _WIDTH = 80
 
 _ASSUMPTIONS = f"""\
 A conversation: {CONVERSATION_CALLS} calls of {CONVERSATION_TOOLS} tools, each text counted once. Answers: one of
-each called tool; {ANSWER_TOKENS} tokens are assumed for another. Tokens are estimated:
+each called tool; a conversation assumes {ANSWER_TOKENS} tokens or more. Tokens are estimated:
 characters / {CHARACTERS_A_LIST_TOKEN} in lists, characters / {CHARACTERS_A_TOKEN} in answers.
 """
 
@@ -139,7 +139,5 @@ def _advice(each: Diagnosis) -> list[str]:
     if each.advice.exposure is None:
         return [f"{title}: leave it, since {each.advice.reason}."]
     saving = f"the exposure {each.advice.exposure!r} saves {each.advice.saved:.0%} of a conversation"
-    return [
-        f"{title}: {saving}. To set it up, showing the change first:",
-        f"  louver doctor --apply {each.source.host.name}",
-    ]
+    command = f"louver doctor --apply {each.source.host.name}"
+    return [f"{title}: {saving}.", f"  {command}    shows the change, and asks before it writes"]
