@@ -11,7 +11,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from louver.catalogue.learned import state_folder
 from louver.cli import logs, terminal
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+Page = Literal["off", "served", "shown"]  # the page `/ui`: not there, beside `/mcp`, or all that it is about
+
 
 @dataclass(frozen=True, slots=True)
 class HttpListener:
@@ -43,7 +45,7 @@ class HttpListener:
     hosts: tuple[str, ...]  # allowed besides loopback
     auth: Auth | LocalToken | None
     socket: socket.socket  # accepts connections already
-    has_page: bool = False  # serves `/ui`
+    page: Page = "off"
 
     @classmethod
     def open(cls, arguments: Namespace, address: ListenAddress, auth: Auth | None) -> HttpListener:
@@ -52,15 +54,16 @@ class HttpListener:
         if arguments.no_auth:
             address.check_no_auth(auth=auth is not None)
         bound = bind_socket(address.host, address.port)
+        page: Page = "served" if arguments.ui else "off"
         if auth is not None or arguments.no_auth:
-            return cls(address, hosts, auth, bound, arguments.ui)
-        return cls(address, hosts, _token(arguments, address, bound), bound, arguments.ui)
+            return cls(address, hosts, auth, bound, page)
+        return cls(address, hosts, _token(arguments, address, bound), bound, page)
 
     @classmethod
     def open_local(cls, arguments: Namespace, address: ListenAddress) -> HttpListener:
         """The listener of `louver ui`, with the token of this machine whatever the configuration says of clients."""
         bound = bind_socket(address.host, address.port)
-        return cls(address, (), _token(arguments, address, bound), bound, has_page=True)
+        return cls(address, (), _token(arguments, address, bound), bound, "shown")
 
     @property
     def page_url(self) -> str:
@@ -70,7 +73,7 @@ class HttpListener:
 
     def app(self, endpoint: ASGIApp, gateway: Gateway) -> ASGIApp:
         """The ASGI application: the endpoint behind authentication, and with the page if it is wanted."""
-        if not self.has_page:
+        if self.page == "off":
             return self.guard(endpoint)
         from louver.gateway.ui.api import PageApi
         from louver.gateway.ui.page import PageFiles
@@ -94,8 +97,11 @@ class HttpListener:
     def report(self, end: Callable[[], None]) -> None:
         """Print the URL, and where its token is; clients that come before the server has started wait."""
         by_signal(end)
+        if self.page == "shown":
+            _report(f"the page is at {self.page_url}")
+            return
         _report(f"serving at {self._url(self.address.url_host)}{PATH}")
-        if self.has_page:
+        if self.page == "served":
             _report(f"the page is at {self._url(self.address.client_url_host)}{PAGE}")
         if not isinstance(self.auth, LocalToken):
             return

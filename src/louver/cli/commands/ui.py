@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from louver.cli import logs, servers, terminal
+from louver.cli import logs, servers
 from louver.cli.commands.serve import catalogue_folder, config_file, gateway_over_http, set_up_process
 from louver.cli.listen_address import ListenAddress
 from louver.cli.listener import HttpListener
@@ -39,7 +39,6 @@ def run(arguments: Namespace) -> int:
     listener = HttpListener.open_local(arguments, ListenAddress.read("127.0.0.1:0"))
     set_up_process()
     make_gateway = partial(Gateway, config, exposure="full", can_reload=file is not None, catalogues=catalogue_folder())
-    terminal.print_stderr(f"open {listener.page_url}")
     with _opened(listener.page_url) if arguments.open else _left_closed():
         asyncio.run(gateway_over_http(make_gateway, file, listener))
     return 0

@@ -25,7 +25,6 @@ from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.offload import in_thread
 from louver.core.json import compact, is_object
 from louver.core.projection.request import Projection
-from louver.core.schema.outline import outline
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.serve.allowed_hosts import LOOPBACK, refused_source
 from louver.gateway.serve.exchange import HttpExchange, TooManyUnfinished, folded
@@ -36,7 +35,7 @@ from louver.limits import MAX_PEER_BODY_BYTES
 from louver.server.audit.report import AuditReport
 from louver.server.calls.apply import apply_projection, receipt
 from louver.server.calls.output import find_output_in_thread
-from louver.server.policy.explain import explain
+from louver.server.policy.explain import explain, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
@@ -152,7 +151,7 @@ class PageApi:
         if entry is None:
             raise InvalidInput("'tool': expected a tool that this caller was listed")
         if "projection" not in question:
-            members = await in_thread(lambda: outline(True if entry.output_schema is None else entry.output_schema))
+            members = await in_thread(lambda: [] if entry.output_schema is None else fields_of(entry.output_schema))
             return {"fields": [{"steps": list(each.path.steps), "type": each.type} for each in members]}
         projection = Projection.from_wire(question["projection"])
         if not is_object(result):

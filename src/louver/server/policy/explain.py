@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from louver.catalogue.policy.policy import Policy, Rule
     from louver.catalogue.policy.principal import Principal
     from louver.core.json import Schema
-    from louver.core.paths.path import FieldPath
+    from louver.core.schema.outline import Member
 
 PLACEHOLDER_KEY: Final = b"\0" * 32
 """In place of the key for pseudonyms: an explanation prunes no value."""
@@ -30,7 +30,7 @@ class Explanation:
 
     def fates(self, schema: Schema) -> dict[str, str]:
         """Path -> what becomes of the field."""
-        paths = _fields(schema)
+        paths = [member.path for member in fields_of(schema)]
         if self.rule is None:
             return {str(path): "hidden" for path in paths}
         visibility = Visibility(self.rule.fields, schema, PLACEHOLDER_KEY)
@@ -50,8 +50,8 @@ def explain(policy: Policy, tool: str, definition: dict[str, Any] | None, princi
     return Explanation(rule, VisibleTools(tool, policy).visible_tool(definition, principal).listed_schema)
 
 
-def _fields(schema: Schema) -> list[FieldPath]:
+def fields_of(schema: Schema) -> list[Member]:
     """The fields of an output, without the member in which a Louver behind the server puts its notes."""
     is_listed = json.members(json.members(schema).get("properties")).get(EXTRAS) == EXTRAS_SCHEMA
     hidden = (EXTRAS,) if is_listed else None
-    return [member.path for member in outline(schema) if member.path.steps != hidden]
+    return [member for member in outline(schema) if member.path.steps != hidden]

@@ -5,10 +5,21 @@ import { Other, shown } from "./tree.js";
 
 const LARGE = "large"; // fields for JSON
 
-export function fieldsFor(schema, without) {
+// The name of the argument by which a model projects this tool's answers: the gateway adds it last.
+export function argumentOf(schema, argument) {
+  const names = Object.keys(schema?.properties ?? {});
+  return names.findLast((name) => isProjection(name, schema.properties[name], argument)) ?? argument;
+}
+
+function isProjection(name, property, argument) {
+  const [base, number] = [name.slice(0, argument.length), name.slice(argument.length)];
+  return base === argument && /^(_[0-9]+)?$/.test(number) && String(property?.description).startsWith("Return only ");
+}
+
+export function fieldsFor(schema, argument) {
   const required = new Set(schema?.required ?? []);
   return Object.entries(schema?.properties ?? {})
-    .filter(([name]) => name !== without)
+    .filter(([name, property]) => !isProjection(name, property, argument))
     .map(([name, property]) => ({ name, property: Object(property), required: required.has(name), kind: kindOf(property) }))
     .sort((one, other) => other.required - one.required);
 }
@@ -45,7 +56,7 @@ export function parsed(name, text) {
 
 export function Form({ fields, texts, setTexts }) {
   if (!fields.length) return html`<p class="note">It takes no arguments.</p>`;
-  return fields.map(({ name, property, required, kind }, index) => {
+  return html`<div class="arguments">${fields.map(({ name, property, required, kind }, index) => {
     const id = `argument-${index}`;
     const set = (event) => setTexts({ ...texts, [name]: event.currentTarget.value });
     const hint = typeof property.description === "string" ? property.description : "";
@@ -70,5 +81,5 @@ export function Form({ fields, texts, setTexts }) {
             />`}
       ${hint && html`<small id=${`${id}-hint`} class="hint"><${Other} text=${hint} most=${200} /></small>`}
     </div>`;
-  });
+  })}</div>`;
 }

@@ -27,13 +27,13 @@ export function Saving({ whole, kept, isEmpty }) {
   const percent = Math.round(saved * 100);
   const sentence = isEmpty
     ? "Tick at least one field."
-    : `${number(kept)} of ${number(whole)} bytes: ${saved < 0 ? `${-percent} % more` : `${percent} % saved`}.`;
+    : `${number(kept)} of ${number(whole)} bytes: ${percent < 0 ? `${-percent} % more` : `${percent} % saved`}.`;
   return html`<div class="saving">
     <div class="figures" aria-hidden="true">
       <span><b>${number(whole)}</b> bytes, about ${number(tokens(whole))} tokens</span>
       <span class="arrow">→</span>
       <span><b>${number(kept)}</b> bytes, about ${number(tokens(kept))} tokens</span>
-      <span class="percent">${saved < 0 ? "+" : "−"}${Math.abs(percent)} %</span>
+      <span class="percent">${percent > 0 ? "−" : percent < 0 ? "+" : ""}${Math.abs(percent)} %</span>
     </div>
     <progress max=${whole} value=${kept} aria-label="Share that is kept"></progress>
     <output class="sentence" aria-live="polite">${sentence}</output>

@@ -50,7 +50,7 @@ export function Servers() {
           (each) => html`<li key=${each.name}>
             <h3><${Other} text=${each.name} /></h3>
             <p class=${each.problem === null ? "ready" : "unready"}>${each.problem === null ? "Ready" : html`Unavailable: <${Other} text=${each.problem} most=${300} />`}</p>
-            <p class="note">${each.transport}${each.version ? `, protocol ${each.version}` : ""}, ${number(each.tools)} tools, of ${number(each.projectable)} the fields are declared</p>
+            <p class="note">${each.transport}${each.version ? `, protocol ${each.version}` : ""}, ${number(each.tools)} tools, ${number(each.projectable)} with declared fields</p>
             ${each.notes.map((note) => html`<p class="problem"><${Other} text=${note} most=${300} /></p>`)}
           </li>`,
         )}
@@ -58,8 +58,6 @@ export function Servers() {
     </${Shown}>
   </section>`;
 }
-
-const FATES = { seen: "Seen", hidden: "Hidden" };
 
 export function As({ policies }) {
   const servers = Object.keys(policies);
@@ -93,7 +91,7 @@ export function As({ policies }) {
 }
 
 function Fates({ rule, fields, schema }) {
-  const rows = (fields ?? []).map(({ path, is }) => [html`<code><${Other} text=${path} /></code>`, FATES[is] ?? is]);
+  const rows = (fields ?? []).map(({ path, is }) => [html`<code><${Other} text=${path} /></code>`, is]);
   return html`<p>${rule === null ? "The tool is hidden from this caller: no rule matches." : html`By rule <${Other} text=${rule} />.`}</p>
     ${fields === null
       ? html`<p class="note">The tool declares no output schema: of its JSON the same fields are seen, of its text nothing.</p>`

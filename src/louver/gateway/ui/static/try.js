@@ -2,7 +2,7 @@
 
 import { html, useEffect, useState } from "./preact.js";
 import { copies } from "./copies.js";
-import { Form, argumentsFrom, fieldsFor, parsed } from "./form.js";
+import { Form, argumentOf, argumentsFrom, fieldsFor, parsed } from "./form.js";
 import { declaredFields } from "./fields.js";
 import { callTool, project } from "./mcp.js";
 import { outputOf, textsOf } from "./output.js";
@@ -162,7 +162,7 @@ function Check({ tool, declared, argument }) {
 function Details({ tool, args, projection, argument, applied }) {
   const { receipt, problem, kept } = applied;
   const { projectedSchema, ...rest } = receipt ?? {};
-  const forms = copies(tool.name, args, projection, argument, location.origin);
+  const forms = copies(tool.name, args, projection, argumentOf(tool.inputSchema, argument), location.origin);
   return html`<div class="details">
     ${problem && html`<p class="problem" role="alert"><${Other} text=${problem} most=${600} /></p>`}
     <${Block} title="Receipt" isOpen text=${receipt ? JSON.stringify(rest, null, 2) : ""} />
