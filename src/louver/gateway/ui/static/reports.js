@@ -120,7 +120,7 @@ export function Audit() {
       </label>
     </div>
     <${Shown} state=${state}>
-      ${(rows) => html`<${Table} label="Audit" headings=${Object.keys(rows[0] ?? {})} rows=${rows.map((row) => Object.values(row))} />`}
+      ${(rows) => html`<${Table} label="Records" headings=${Object.keys(rows[0] ?? {})} rows=${rows.map((row) => Object.values(row))} />`}
     </${Shown}>
   </section>`;
 }
