@@ -19,7 +19,8 @@ from louver.cli.signals import by_signal
 from louver.core.json import compact
 from louver.errors import InvalidInput
 from louver.gateway.auth.local_token import LocalToken, LocalTokenMiddleware, local_token
-from louver.gateway.serve.endpoint import PATH
+from louver.gateway.serve.allowed_hosts import AllowedSources
+from louver.gateway.serve.endpoint import PATH, McpEndpoint
 from louver.gateway.serve.http import bind_socket
 from louver.gateway.ui.page import PAGE
 
@@ -71,17 +72,19 @@ class HttpListener:
         token = f"#token={self.auth.token}" if isinstance(self.auth, LocalToken) else ""
         return f"{self._url(self.address.client_url_host)}{PAGE}{token}"
 
-    def app(self, endpoint: ASGIApp, gateway: Gateway) -> ASGIApp:
+    def app(self, gateway: Gateway) -> ASGIApp:
         """The ASGI application: the endpoint behind authentication, and with the page if it is wanted."""
+        sources = AllowedSources(self.hosts, has_page=self.page != "off")
+        endpoint = McpEndpoint(gateway, sources)
         if self.page == "off":
             return self.guard(endpoint)
+        # Imported here: most gateways have no page.
         from louver.gateway.ui.api import PageApi
         from louver.gateway.ui.page import PageFiles
 
         # The page is of this machine's user alone if nobody else can reach it.
         is_operator = isinstance(self.auth, LocalToken) and self.address.ip.is_loopback
-        api = PageApi(endpoint, gateway, self.hosts, is_operator=is_operator)
-        return PageFiles(self.guard(api), self.hosts)
+        return PageFiles(self.guard(PageApi(endpoint, gateway, sources, is_operator=is_operator)), sources)
 
     def guard(self, app: ASGIApp) -> ASGIApp:
         """The ASGI application behind authentication, if there is any."""

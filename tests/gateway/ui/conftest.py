@@ -15,7 +15,8 @@ PAGE = r"the page is at (\S+)"
 UI = [PYTHON, "-m", "louver", "ui", "--no-open"]
 
 
-@pytest.fixture(scope="session")
+# Not for the session: as long as Playwright runs, its thread can run no other event loop.
+@pytest.fixture(scope="module")
 def chromium():
     path = shutil.which("chromium")
     if path is None:

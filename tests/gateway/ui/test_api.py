@@ -1,6 +1,7 @@
 """What the page and its data are served to, and what not: tokens, hosts, origins, methods, the operator."""
 
 import json
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -177,7 +178,8 @@ def test_without_the_option_there_is_no_page(tmp_path):
 
 def test_a_page_of_an_allowed_host_may_call(tmp_path):
     """Ours: its origin is the host that the request is for."""
-    with serving("--allowed-host", "mcp.example", *config(tmp_path, RECORDS)) as served:
+    with serving("--ui", "--allowed-host", "mcp.example", *config(tmp_path, RECORDS), no_auth=False) as served:
+        token = Path(served.says(r"token\b.* (/\S+)").group(1)).read_text().strip()
         sent = stateless("tools/list")
         for origin, status in [
             ("http://mcp.example", 200),
@@ -185,7 +187,7 @@ def test_a_page_of_an_allowed_host_may_call(tmp_path):
             ("http://mcp.example:81", 403),
             ("http://evil.example", 403),
         ]:
-            headers = {**sent["headers"], "host": "mcp.example", "origin": origin}
+            headers = {**sent["headers"], "authorization": f"Bearer {token}", "host": "mcp.example", "origin": origin}
             assert httpx2.post(served.url, json=sent["json"], headers=headers).status_code == status
 
 

@@ -143,13 +143,12 @@ async def _gateway_over_stdio(
 async def gateway_over_http(
     make_gateway: Callable[..., Gateway], file: ConfigFile | None, listener: HttpListener
 ) -> None:
-    from louver.gateway.serve.endpoint import McpEndpoint
     from louver.gateway.serve.http import serve
 
     with listener.socket:
         gateway = make_gateway(single_client=False)
         async with _gateway_lifetime(gateway, file) as exit_stack:
-            app = listener.app(McpEndpoint(gateway, listener.hosts), gateway)
+            app = listener.app(gateway)
             await exit_stack.enter_async_context(_background_task(_report_and_freeze(gateway)))
             end_streams, ready = gateway.listen_streams.close, listener.report
             await serve(app, listener.socket, ready=ready, end_streams=end_streams, close_upstreams=exit_stack.aclose)

@@ -16,7 +16,7 @@ from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.deadlines import Deadlines
 from louver.concurrency.offload import Cancellation
 from louver.core.json import members
-from louver.gateway.serve.allowed_hosts import LOOPBACK, refused_source
+from louver.gateway.serve.allowed_hosts import LOCAL_SOURCES, AllowedSources
 from louver.gateway.serve.connections import StatelessConnection
 from louver.gateway.serve.envelope import check_envelope, unsupported_version
 from louver.gateway.serve.exchange import PING, HttpExchange, TooManyUnfinished, event, folded
@@ -48,7 +48,7 @@ from louver.protocol.mcp import (
 from louver.server.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable
 
     from starlette.types import Receive, Scope, Send
 
@@ -70,11 +70,11 @@ _STATUS: Final = {
 
 
 class McpEndpoint:
-    """The ASGI application; `hosts` are allowed besides the loopback, `HOST:*` at any port."""
+    """The ASGI application."""
 
-    def __init__(self, gateway: Gateway, hosts: Sequence[str] = ()) -> None:
+    def __init__(self, gateway: Gateway, sources: AllowedSources = LOCAL_SOURCES) -> None:
         self._gateway = gateway
-        self._hosts = frozenset((*LOOPBACK, *hosts))
+        self._sources = sources
         # A cache of one: a client often repeats its headers, and no credentials stay in memory for longer.
         self._fold = lru_cache(maxsize=1)(folded)
         self._sessions = HttpSessions(gateway.answer, gateway.audience)
@@ -126,7 +126,7 @@ class McpEndpoint:
             return 400, "Invalid Content-Type header"
         if headers.get("content-encoding", "identity").strip().lower() != "identity":
             return 415, "Unsupported Content-Encoding: send the body as it is"
-        return refused_source(headers, self._hosts)
+        return self._sources.refused(headers)
 
     async def _message(self, exchange: HttpExchange) -> dict[str, Any] | None:
         """The message of a request; None if it was refused."""

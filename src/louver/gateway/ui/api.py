@@ -26,7 +26,6 @@ from louver.concurrency.offload import in_thread
 from louver.core.json import compact, is_object
 from louver.core.projection.request import Projection
 from louver.errors import InvalidInput, LouverError
-from louver.gateway.serve.allowed_hosts import LOOPBACK, refused_source
 from louver.gateway.serve.exchange import HttpExchange, TooManyUnfinished, folded
 from louver.gateway.ui.page import PAGE, SAFE_HEADERS
 from louver.jsonrpc import inbound_limits
@@ -38,7 +37,7 @@ from louver.server.calls.output import find_output_in_thread
 from louver.server.policy.explain import explain, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable
+    from collections.abc import Awaitable
     from pathlib import Path
 
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
     from louver.core.json import Json
     from louver.gateway.gateway import Gateway
+    from louver.gateway.serve.allowed_hosts import AllowedSources
     from louver.server.audit.report import Total
 
 _DAY_S: Final = 86_400
@@ -56,10 +56,10 @@ _FOR_OPERATOR: Final = "for the operator: with the token of this machine, at a l
 class PageApi:
     """ASGI wrapper that answers for the page; `is_operator`: clients with the token are the operator."""
 
-    def __init__(self, app: ASGIApp, gateway: Gateway, hosts: Iterable[str], *, is_operator: bool) -> None:
+    def __init__(self, app: ASGIApp, gateway: Gateway, sources: AllowedSources, *, is_operator: bool) -> None:
         self._app = app
         self._gateway = gateway
-        self._hosts = frozenset((*LOOPBACK, *hosts))
+        self._sources = sources
         self._is_operator = is_operator
         self._bodies = BudgetByKey(MAX_PEER_BODY_BYTES)
         self._questions = {"servers": self._servers, "explain": self._explain, "audit": self._audit}
@@ -68,7 +68,7 @@ class PageApi:
         if scope["type"] != "http" or not scope["path"].startswith(_PREFIX):
             return self._app(scope, receive, send)
         exchange = HttpExchange(scope, receive, send, folded(tuple(scope["headers"])))
-        if (refused := refused_source(exchange.headers, self._hosts)) is not None:
+        if (refused := self._sources.refused(exchange.headers)) is not None:
             return exchange.respond_text(*refused)
         return self._respond(exchange, scope["path"].removeprefix(_PREFIX), scope["query_string"])
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from louver.gateway.serve.allowed_hosts import LOOPBACK, refused_source
 from louver.gateway.serve.exchange import HttpExchange, folded
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable
+    from collections.abc import Awaitable
 
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from louver.gateway.serve.allowed_hosts import AllowedSources
 
 PAGE: Final = "/ui"
 STATIC: Final = Path(__file__).parent / "static"
@@ -44,11 +45,11 @@ SAFE_HEADERS: Final = (
 
 
 class PageFiles:
-    """ASGI wrapper that serves the files; `hosts` are allowed besides the loopback."""
+    """ASGI wrapper that serves the files."""
 
-    def __init__(self, app: ASGIApp, hosts: Iterable[str]) -> None:
+    def __init__(self, app: ASGIApp, sources: AllowedSources) -> None:
         self._app = app
-        self._hosts = frozenset((*LOOPBACK, *hosts))
+        self._sources = sources
         # Read once: no path of a request ever reaches the file system.
         self._files = {
             f"{PAGE}/{file.name}": (_TYPES[file.suffix], file.read_bytes())
@@ -64,7 +65,7 @@ class PageFiles:
         exchange = HttpExchange(scope, receive, send, folded(tuple(scope["headers"])))
         if exchange.method != "GET":
             return exchange.respond_text(405, "Method Not Allowed", (b"allow", b"GET"))
-        if (refused := refused_source(exchange.headers, self._hosts)) is not None:
+        if (refused := self._sources.refused(exchange.headers)) is not None:
             return exchange.respond_text(*refused)
         media_type, content = found
         return exchange.respond_as(media_type, content, *SAFE_HEADERS)
