@@ -42,6 +42,7 @@ COMMANDS = {
     "suggest": ["--call", "t", "{}", "--out", "views", "--", *SERVER],
     "token": ["--subject", "ann", "--scopes", "two,words"],
     "tools": ["--json", "--", *SERVER],
+    "ui": ["--no-open", "--config", "none.json"],
 }
 """Arguments with which it tells the same each time."""
 
