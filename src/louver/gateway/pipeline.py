@@ -1,6 +1,6 @@
 """The middleware in front of the routes, outermost first, for each exposure.
 
-    full                  projection ─ tracing ─ forward
+    full                  picker app ─ projection ─ tracing ─ forward
     minimal               disclosure ─ projection ─ tracing ─ forward
     discovery, gateway    built-in tools ─ projection ─ tracing ─ forward
 
@@ -21,6 +21,7 @@ from louver.catalogue.policy.principal import NOBODY
 from louver.core.json import digest
 from louver.core.nearest import did_you_mean
 from louver.gateway.middleware.forward import Forward
+from louver.gateway.middleware.picker_app import PickerApp
 from louver.gateway.middleware.tracing import trace_request
 from louver.gateway.routing.aggregate import SEPARATOR, split_name
 from louver.limits import MAX_RESULTS_BYTES
@@ -318,6 +319,8 @@ class Pipeline:
                 when_listed=partial(use_registry, tools),
             )
         ]
+        if config.exposure == "full" and self._argument != "off":
+            layers.insert(0, PickerApp(self._server_info, config.argument_name))
         if self._audit is not None:
             layers.insert(0, _audit_layer(self._audit, partial(files.owner_of, enforcers)))
         close = _no_op
