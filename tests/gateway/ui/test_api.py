@@ -96,8 +96,10 @@ def test_a_role_is_explained_as_the_command_explains_it(page, tmp_path):
         told = louver("explain", "--tool", "find", "--as", who, *options, "--server", "records", "--json")
         command = json.loads(told.stdout)
         found = get(page, f"/ui/api/explain?server=records&tool=find&as={who}").json()
+        assert {"path": "rows.owner.mail", "steps": ["rows", "owner", "mail"], "is": "dropped"} in found["fields"]
+        for field in found["fields"]:
+            del field["steps"]
         assert found == {name: command[name] for name in ("rule", "fields", "schema")}
-        assert {"path": "rows.owner.mail", "is": "dropped"} in found["fields"]
 
 
 @pytest.mark.parametrize(

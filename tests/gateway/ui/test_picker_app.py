@@ -6,6 +6,7 @@ import httpx2
 import pytest
 
 from fixtures.forking import PYTHON
+from gateway.raw import HANDSHAKE
 from gateway.served import FIXTURES, serving, stateless
 from gateway.ui.conftest import opened_tab
 from louver.gateway.middleware.picker_app import EXTENSION, MEDIA_TYPE, URI
@@ -33,6 +34,19 @@ addEventListener("message", async ({ data }) => {
   }
 });
 </script>"""
+
+
+class Session:
+    """Requests of 2025-11-25; their responses as text."""
+
+    def __init__(self, http, url):
+        self.http, self.url, self.headers = http, url, {"accept": "application/json, text/event-stream"}
+
+    def ask(self, method, params):
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        found = self.http.post(self.url, json=message, headers=self.headers)
+        self.headers |= {name: found.headers[name] for name in ["mcp-session-id"] if name in found.headers}
+        return found.text
 
 
 def ask(url, capabilities, method, **params):
@@ -64,6 +78,19 @@ def test_just_clients_that_show_apps_are_listed_it(url):
     assert "code" in ask(url, {}, "resources/read", uri=URI)["error"]
     assert EXTENSION not in json.dumps(ask(url, {}, "server/discover")["capabilities"])
     assert ask(url, APPS, "server/discover")["capabilities"]["resources"] == {}
+
+
+def test_a_client_of_2025_declares_apps_once(url):
+    """Issue 42, D: by `initialize`."""
+    tools = {}
+    for capabilities in ({}, APPS):
+        with httpx2.Client() as http:
+            opening = {"protocolVersion": HANDSHAKE, "clientInfo": {"name": "t", "version": "1"}}
+            client = Session(http, url)
+            client.ask("initialize", {**opening, "capabilities": capabilities})
+            tools[len(capabilities)] = client.ask("tools/list", {})
+    assert URI not in tools[0]
+    assert URI in tools[1]
 
 
 def test_it_is_one_document_that_loads_nothing(url):

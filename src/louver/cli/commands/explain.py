@@ -117,7 +117,7 @@ async def _fetch_definition(tool: str, config: Config) -> dict[str, Any]:
 
 
 def _show(who: str, caller: Explanation, tool: _Tool, *, as_json: bool) -> None:
-    fates = {} if tool.schema is None else caller.fates(tool.schema)
+    fates = {} if tool.schema is None else _fates(caller, tool.schema)
     if as_json:
         rule = None if caller.rule is None else caller.rule.name
         fields = None if tool.schema is None else [{"path": path, "is": fate} for path, fate in fates.items()]
@@ -144,7 +144,7 @@ def _show(who: str, caller: Explanation, tool: _Tool, *, as_json: bool) -> None:
 def _compare(callers: Mapping[str, Explanation], who: str, against: str, tool: _Tool, *, as_json: bool) -> None:
     if tool.schema is None:
         raise InvalidInput("--against compares fields: name a server whose tool has an output schema, or --schema")
-    first, second = callers[who].fates(tool.schema), callers[against].fates(tool.schema)
+    first, second = _fates(callers[who], tool.schema), _fates(callers[against], tool.schema)
     rows = [(path, fate, second[path]) for path, fate in first.items() if fate != second[path]]
     if as_json:
         differences = [{"path": path, "as": fate, "against": other} for path, fate, other in rows]
@@ -158,6 +158,10 @@ def _compare(callers: Mapping[str, Explanation], who: str, against: str, tool: _
         terminal.console().print(_table(("field", who, against), rows))
     else:
         _print("Both see the same fields.")
+
+
+def _fates(caller: Explanation, schema: Schema) -> dict[str, str]:
+    return {str(path): fate for path, fate in caller.fates(schema).items()}
 
 
 def _print(text: str) -> None:

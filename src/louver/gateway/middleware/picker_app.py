@@ -43,7 +43,8 @@ class PickerApp:
             return await (self._read(request) if request.params.get("uri") == URI else call_next(request))
         result = await call_next(request)
         if request.method == "tools/list":
-            return {**result, "tools": [_with_app(tool) for tool in result.get("tools") or []]}
+            tools: list[dict[str, Any]] = result.get("tools") or []
+            return {**result, "tools": [_with_app(tool) for tool in tools]}
         capabilities: dict[str, Any] = members(result.get("capabilities"))
         extensions = {**members(capabilities.get("extensions")), EXTENSION: {"mimeTypes": [MEDIA_TYPE]}}
         return {**result, "capabilities": {"resources": {}, **capabilities, "extensions": extensions}}

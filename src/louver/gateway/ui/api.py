@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.entry import Entry
     from louver.core.json import Json
+    from louver.core.paths.path import FieldPath
     from louver.gateway.gateway import Gateway
     from louver.gateway.serve.allowed_hosts import AllowedSources
     from louver.server.audit.report import Total
@@ -134,7 +135,7 @@ class PageApi:
         fates = {} if schema is None else found.fates(schema)
         return {
             "rule": None if found.rule is None else found.rule.name,
-            "fields": None if schema is None else [{"path": path, "is": fate} for path, fate in fates.items()],
+            "fields": None if schema is None else [_fate(*each) for each in fates.items()],
             "schema": found.listed_schema,
         }
 
@@ -186,6 +187,10 @@ def _audit_totals(file: Path, query: dict[str, str]) -> list[Total]:
     since = time.time() - int(days) * _DAY_S if days else 0.0
     with closing(AuditReport(file, since)) as report:
         return {"tool": report.by_tool, "principal": report.by_principal, "field": report.by_field}[by]()
+
+
+def _fate(path: FieldPath, fate: str) -> Json:
+    return {"path": str(path), "steps": list(path.steps), "is": fate}
 
 
 def _checked(entry: Entry, projection: Projection) -> Json:

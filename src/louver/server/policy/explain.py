@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from louver.catalogue.policy.policy import Policy, Rule
     from louver.catalogue.policy.principal import Principal
     from louver.core.json import Schema
+    from louver.core.paths.path import FieldPath
     from louver.core.schema.outline import Member
 
 PLACEHOLDER_KEY: Final = b"\0" * 32
@@ -28,13 +29,13 @@ class Explanation:
     rule: Rule | None  # `None` if the tool is hidden from the caller
     listed_schema: Schema | None
 
-    def fates(self, schema: Schema) -> dict[str, str]:
-        """Path -> what becomes of the field."""
+    def fates(self, schema: Schema) -> dict[FieldPath, str]:
+        """What becomes of each field."""
         paths = [member.path for member in fields_of(schema)]
         if self.rule is None:
-            return {str(path): "hidden" for path in paths}
+            return dict.fromkeys(paths, "hidden")
         visibility = Visibility(self.rule.fields, schema, PLACEHOLDER_KEY)
-        return {str(path): visibility.fate(path) for path in paths}
+        return {path: visibility.fate(path) for path in paths}
 
 
 def explain(policy: Policy, tool: str, definition: dict[str, Any] | None, principal: Principal) -> Explanation:

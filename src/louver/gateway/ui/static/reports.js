@@ -1,8 +1,9 @@
 // The operator's pages: the servers and their state, a role under the policy, and the audit.
 
 import { html, useEffect, useState } from "./preact.js";
+import { declaredFields, leavesOf } from "./fields.js";
 import { ask } from "./mcp.js";
-import { Other, number, shown } from "./tree.js";
+import { Other, Tree, number, shown } from "./tree.js";
 
 // The answer to a question, or the problem; asked again if the question changes.
 function useAnswer(name, query) {
@@ -90,12 +91,15 @@ export function As({ policies }) {
   </section>`;
 }
 
+const UNSEEN = ["dropped", "hidden"];
+
 function Fates({ rule, fields, schema }) {
-  const rows = (fields ?? []).map(({ path, is }) => [html`<code><${Other} text=${path} /></code>`, is]);
+  const root = declaredFields((fields ?? []).map(({ steps, is }) => ({ steps, type: is })));
+  const off = new Set(leavesOf(root).filter((row) => UNSEEN.some((fate) => row.kinds.has(fate))));
   return html`<p>${rule === null ? "The tool is hidden from this caller: no rule matches." : html`By rule <${Other} text=${rule} />.`}</p>
     ${fields === null
       ? html`<p class="note">The tool declares no output schema: of its JSON the same fields are seen, of its text nothing.</p>`
-      : html`<${Table} label="Fields" headings=${["Field", "Is"]} rows=${rows} />`}
+      : html`<${Tree} key=${schema} root=${root} off=${off} disabled label="Fields" />`}
     ${schema !== null && html`<details><summary>Schema that this caller is listed</summary><pre tabindex="0">${JSON.stringify(schema, null, 2)}</pre></details>`}`;
 }
 

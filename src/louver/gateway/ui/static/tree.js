@@ -109,7 +109,7 @@ function Row({ row, level, text, share, tick, isOpen, onTick, onOpen, disabled }
           ? html`<button
               type="button"
               class="open"
-              tabindex="-1"
+              tabindex=${disabled ? "0" : "-1"}
               aria-label=${`${isOpen ? "Close" : "Open"} ${shown(row.text)}`}
               onClick=${onOpen}
             >
