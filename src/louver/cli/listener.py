@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Page = Literal["off", "served", "shown"]  # the page `/ui`: not there, beside `/mcp`, or all that it is about
+Page = Literal["off", "served", "shown"]  # the page `/ui`: absent, beside `/mcp`, or what the process is for
 
 
 @dataclass(frozen=True, slots=True)

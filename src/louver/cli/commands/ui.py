@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import sys
 import webbrowser
 from contextlib import contextmanager
 from functools import partial
 from html import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile
+from threading import Thread
 from typing import TYPE_CHECKING
 
-from louver.cli import logs, servers
+from louver.cli import logs, servers, terminal
 from louver.cli.commands.serve import catalogue_folder, config_file, gateway_over_http, set_up_process
 from louver.cli.listen_address import ListenAddress
 from louver.cli.listener import HttpListener
@@ -47,14 +46,18 @@ def run(arguments: Namespace) -> int:
 @contextmanager
 def _opened(url: str) -> Generator[None]:
     """Open the browser at a file that leads to the URL: other users see its arguments, and the URL has the token."""
-    with TemporaryDirectory(prefix="louver-ui-") as folder:
-        file = Path(folder) / "open.html"
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as written:
-            written.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(url)}">')
-        if not webbrowser.open(file.as_uri()):
-            print("louver: no browser can be opened here: open that address yourself", file=sys.stderr)
+    # Its mode is 0600.
+    with NamedTemporaryFile("w", encoding="utf-8", prefix="louver-ui-", suffix=".html") as file:
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(url)}">')
+        file.flush()
+        # In a thread: a browser in the terminal returns when it ends.
+        Thread(target=_open, args=(Path(file.name).as_uri(),), daemon=True).start()
         yield
+
+
+def _open(address: str) -> None:
+    if not webbrowser.open(address):
+        terminal.print_stderr("no browser can be opened here: open the printed address yourself")
 
 
 @contextmanager
