@@ -26,7 +26,7 @@ def picker_document(argument: str) -> str:
     style = (STATIC / "tree.css").read_text("utf-8")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Fields of the answer</title>\n'
-        f'<style>\n{style}</style></head>\n<body data-argument="{escape(argument)}">\n'
+        f'<style>\n{style}</style></head>\n<body class="framed" data-argument="{escape(argument)}">\n'
         f'<script type="module">\n{"".join(modules.values())}</script></body></html>\n'
     )
 

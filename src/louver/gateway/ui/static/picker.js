@@ -24,7 +24,8 @@ export function useTicks(output, declared) {
 
 export function Saving({ whole, kept, isEmpty }) {
   const saved = whole === 0 ? 0 : 1 - kept / whole;
-  const percent = Math.round(saved * 100);
+  // Not 100 as long as something is left.
+  const percent = Math.abs(saved) > 0.99 ? Math.trunc(saved * 1000) / 10 : Math.round(saved * 100);
   const sentence = isEmpty
     ? "Tick at least one field."
     : `${number(kept)} of ${number(whole)} bytes: ${percent < 0 ? `${-percent} % more` : `${percent} % saved`}.`;

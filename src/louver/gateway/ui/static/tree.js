@@ -116,7 +116,7 @@ function Row({ row, level, text, share, tick, isOpen, onTick, onOpen, disabled }
               ${isOpen ? "▾" : "▸"}
             </button>`
           : html`<span class="open"></span>`}
-        <label>
+        <span class="name"><label>
           <input
             type="checkbox"
             checked=${tick === "true"}
@@ -126,7 +126,7 @@ function Row({ row, level, text, share, tick, isOpen, onTick, onOpen, disabled }
           />
           <code><${Other} text=${row.name} /></code>
         </label>
-        <small>${[...row.kinds].sort().join(", ")}${row.seen < row.of ? ` in ${number(row.seen)} of ${number(row.of)}` : ""}</small>
+        <small>${[...row.kinds].sort().join(", ")}${row.seen < row.of ? ` in ${number(row.seen)} of ${number(row.of)}` : ""}</small></span>
       </span>
     </td>
     ${text !== undefined &&
