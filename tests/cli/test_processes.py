@@ -42,6 +42,7 @@ COMMANDS = {
     "token": ["--subject", "ann", "--scopes", "two,words"],
     "tools": ["--json", "--", *SERVER],
     "undo": ["cursor"],
+    "ui": ["--no-open", "--config", "none.json"],
 }
 """Arguments with which it tells the same each time."""
 

@@ -40,6 +40,7 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", prog="louver")
     _demo(commands)
     _serve(commands)
+    _ui(commands)
     _doctor(commands)
     _undo(commands)
     _check(commands)
@@ -92,6 +93,7 @@ def _serve(commands: Any) -> None:
         default=[],
         help="also accept this name in the Host header (repeatable)",
     )
+    clients.add_argument("--ui", action="store_true", help="also serve a page at /ui, to look at answers in a browser")
     tools = parser.add_argument_group("the tools")
     _add_choice(
         tools,
@@ -107,6 +109,20 @@ def _serve(commands: Any) -> None:
         "--ready-views", action="store_true", help="shorten the answers of well-known servers with the shipped views"
     )
     _add_choice(parser, "--log", ("text", "json"), default="text", help="log format (default: text)")
+
+
+def _ui(commands: Any) -> None:
+    parser = _add_command(
+        commands,
+        "ui",
+        "[OPTIONS] SERVER",
+        "look at the answers of servers in a browser",
+        "louver ui --config mcp.json",
+        "louver ui -- louver serve --example",
+        more="It shows what each field of an answer costs, and what remains of it under a projection or a policy.",
+    )
+    parser.add_server_options()
+    parser.add_argument("--no-open", action="store_false", dest="open", help="only print the address, with its token")
 
 
 def _doctor(commands: Any) -> None:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from mcp.server import Server
 
+    from louver.catalogue.entry import Entry
     from louver.catalogue.files.output_schemas import SchemaFile
     from louver.catalogue.learned import LearnedFields
     from louver.catalogue.policy.policy import Policy
@@ -168,6 +169,15 @@ class Gateway:
     def input_schema(self, tool: str, principal: Principal) -> dict[str, Any] | None:
         """The input schema of a tool, as it was listed to callers who see the same."""
         return self._pipeline.input_schema(tool, principal)
+
+    def entry(self, tool: str, caller: Identity) -> Entry | None:
+        """A tool with its schemas and views, as it was listed to a caller."""
+        return self._pipeline.entry(tool, caller)
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self._config
 
     async def open(self) -> list[UpstreamState]:
         """Open all available upstreams and report their states."""
