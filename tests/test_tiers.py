@@ -8,6 +8,7 @@ ONLY_DEEP = {
     "tests/conformance/test_run.py::test_the_gateway_passes_before_a_server_that_projects_itself": "a whole suite more",
     "tests/docs/test_site.py": "the site generator, installed on first use; the index is tested every day",
     "tests/fuzz/readers/test_readers.py::test_new_inputs_are_read": "needs atheris; kept inputs are read every day",
+    "tests/hosts/test_doctored_hosts.py": "real hosts, installed on first use",
     "tests/hosts/test_doors.py": "real hosts, installed on first use",
     "tests/hosts/test_hosts.py": "real hosts, installed on first use",
     "tests/hosts/test_start.py": "a real host, installed on first use",

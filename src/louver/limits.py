@@ -518,7 +518,8 @@ MANY_CHARACTERS = 50_000
 """Elements of an array, and characters of an answer (some 14,000 tokens), that cause a warning by default."""
 
 CHARACTERS_A_TOKEN = 3.5
-"""Characters of JSON in a model's token, on average."""
+CHARACTERS_A_LIST_TOKEN = 4.5
+"""Characters in a model's token, on average: of JSON, and of lists of tools (4.55 in those of five public servers)."""
 
 SERVER_LOOK_S = 5.0
 """How long a list of servers waits for one that is opening, in seconds; then it shows its current state."""
@@ -635,3 +636,17 @@ MAX_CACHED_SCHEMAS = 256
 
 MAX_FIT_STEPS = 20_000
 """Pairs of schemas compared to check a type against a tool, about 0.1 s. Over it every type fits."""
+
+MAX_HOST_FILE_BYTES = 32_000_000
+"""Largest file of a host that is read, in bytes: Claude Code keeps a history beside its servers."""
+
+MAX_DOCTOR_SERVERS = 64
+DOCTOR_START_S = 60.0
+DOCTOR_CALL_S = 10.0
+"""Servers of one file that `louver doctor` starts, and seconds for each start (it may download a package) and call."""
+
+MAX_DOCTOR_CALLS = 20
+"""Tools of one file that `louver doctor` calls unasked-for by name, to see how much they answer."""
+
+MAX_DESCRIBED_TOOLS = 16
+"""Tools whose descriptions are requested to find out what one costs on average, spread evenly over all."""

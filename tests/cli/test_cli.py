@@ -346,7 +346,7 @@ def test_the_demo_fits_a_terminal(demo, monkeypatch, columns):
     assert sum(line.startswith(" total ") for line in lines) == 1
     assert "…" not in done.stdout
     commands = [line.split() for line in lines if line.startswith("  louver ")]
-    assert [words[1] for words in commands] == ["call", "serve", "init"]
+    assert [words[1] for words in commands] == ["call", "serve", "doctor"]
     parser = build_parser()
     assert all(parse(*parser, words[1:]).command == words[1] for words in commands)
 

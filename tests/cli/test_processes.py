@@ -25,7 +25,6 @@ RULES = {"t": {"rules": [{"name": "one", "allow": ["é"]}]}}
 FILES = {
     "it.policy.json": {"version": "1", "tools": RULES},
     "schema.json": {"type": "object", "properties": {"é": {"type": "string"}, "ssn": {"type": "string"}}},
-    "host.json": {"mcpServers": {"one": {"command": "npx", "args": ["one"]}}},
 }
 COMMANDS = {
     "audit": ["audit.db"],
@@ -36,12 +35,14 @@ COMMANDS = {
     "demo": ["--json"],
     "derive": ["--relax"],
     "explain": ["--policy", "it.policy.json", "--as", "nobody", "--tool", "t", "--schema", "schema.json"],
-    "init": ["--from", "claude", "--file", "host.json"],
+    "doctor": ["cursor"],
     "project": ["--include", "properties.é"],
     "serve": ["--example", "--no-auth", "--http", "0.0.0.0:0"],
     "suggest": ["--call", "t", "{}", "--out", "views", "--", *SERVER],
     "token": ["--subject", "ann", "--scopes", "two,words"],
     "tools": ["--json", "--", *SERVER],
+    "undo": ["cursor"],
+    "ui": ["--no-open", "--config", "none.json"],
 }
 """Arguments with which it tells the same each time."""
 
@@ -72,6 +73,7 @@ def written(folder):
 def test_a_process_of_its_own_returns_prints_tells_and_writes_the_same(command, tmp_path, monkeypatch):
     """Ours: `python -m louver`."""
     folder = tmp_path / "folder"
+    monkeypatch.setenv("HOME", str(tmp_path))
     stdin = json.dumps(FILES["schema.json"], ensure_ascii=False).encode()
     asyncio.run(prepare(folder))
     done, files = in_a_process(folder, [command, *COMMANDS[command]], stdin), written(folder)

@@ -8,7 +8,13 @@ from docs.pages import DOCS, PAGES, ROOT, blocks, name_of, prose, site
 
 HOSTS = (
     "127.0.0.1",
+    "code.claude.com",
+    "code.visualstudio.com",
+    "cursor.com",
     "datatracker.ietf.org",
+    "developers.openai.com",
+    "docs.windsurf.com",
+    "geminicli.com",
     "github.com",
     "gofastmcp.com",
     "google.aip.dev",
@@ -17,8 +23,11 @@ HOSTS = (
     "louver.dev",
     "mcp.example",
     "modelcontextprotocol.io",
+    "opencode.ai",
+    "qwenlm.github.io",
     "www.rfc-editor.org",
     "www.stainless.com",
+    "zed.dev",
 )
 """Where a page may point."""
 

@@ -28,7 +28,7 @@ WRONG = {
     "VS Code's form": (
         '{\n"servers": {}}',
         2,
-        "'servers': not possible here. Write it as `mcpServers`; `louver init --from vscode` does.",
+        "'servers': not possible here. Write it as `mcpServers`; `louver doctor --apply vscode` does.",
     ),
     "inputs": (
         '{"mcpServers": {"a": {"command": "a"}},\n"inputs": [{"id": "t"}]}',
@@ -226,7 +226,7 @@ WRONG = {
     "a variable of editors": (
         SERVERS % '{"command": "a",\n"cwd": "${workspaceFolder}"}',
         3,
-        "'${workspaceFolder}' is known to editors only: write the path, or let `louver init` do so",
+        "'${workspaceFolder}' is known to editors only: write the path, or let `louver doctor --apply` do so",
     ),
     "a question to the user": (
         SERVERS % '{"command": "a",\n"args": ["${input:token}"]}',

@@ -58,7 +58,7 @@ def test_the_lines_of_a_library_are_those_of_its_driver(section, stack):
 
 @pytest.mark.parametrize(("stack", "page", "file"), [(key, *found) for key, found in PROGRAMS.items()], ids=PROGRAMS)
 def test_the_file_of_a_program_is_the_one_that_it_is_tried_with(stack, page, file, tmp_path, monkeypatch):
-    """HOSTS.md: the entry that the lab writes, under the name that `louver init` gives it."""
+    """HOSTS.md: the entry that the lab writes, under the name that `louver doctor --apply` gives it."""
     monkeypatch.setattr(stacks, "_installed", lambda *_: ("node", __file__))
     monkeypatch.setattr(stacks, "SERVER", "louver")
     stacks._CONFIGURED[stack](tmp_path, TARGET, "http://127.0.0.1:1")

@@ -14,7 +14,7 @@ from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_mes
 from louver import attach
 from louver.cli.signals import by_signal
 from louver.example import build_server
-from louver.gateway.serve.endpoint import LOOPBACK
+from louver.gateway.serve.allowed_hosts import LOOPBACK
 from louver.gateway.serve.http import serve
 from louver.gateway.serve.stdio_streams import claim_stdio, lines_from, lines_to
 from louver.jsonrpc import inbound

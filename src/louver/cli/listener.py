@@ -11,7 +11,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from louver.catalogue.learned import state_folder
 from louver.cli import logs, terminal
@@ -19,8 +19,10 @@ from louver.cli.signals import by_signal
 from louver.core.json import compact
 from louver.errors import InvalidInput
 from louver.gateway.auth.local_token import LocalToken, LocalTokenMiddleware, local_token
-from louver.gateway.serve.endpoint import PATH
+from louver.gateway.serve.allowed_hosts import AllowedSources
+from louver.gateway.serve.endpoint import PATH, McpEndpoint
 from louver.gateway.serve.http import bind_socket
+from louver.gateway.ui.page import PAGE
 
 if TYPE_CHECKING:
     import socket
@@ -31,8 +33,11 @@ if TYPE_CHECKING:
 
     from louver.cli.listen_address import ListenAddress
     from louver.gateway.auth.settings import Auth
+    from louver.gateway.gateway import Gateway
 
 logger = logging.getLogger(__name__)
+
+Page = Literal["off", "served", "shown"]  # the page `/ui`: absent, beside `/mcp`, or what the process is for
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class HttpListener:
     hosts: tuple[str, ...]  # allowed besides loopback
     auth: Auth | LocalToken | None
     socket: socket.socket  # accepts connections already
+    page: Page = "off"
 
     @classmethod
     def open(cls, arguments: Namespace, address: ListenAddress, auth: Auth | None) -> HttpListener:
@@ -49,15 +55,36 @@ class HttpListener:
         if arguments.no_auth:
             address.check_no_auth(auth=auth is not None)
         bound = bind_socket(address.host, address.port)
+        page: Page = "served" if arguments.ui else "off"
         if auth is not None or arguments.no_auth:
-            return cls(address, hosts, auth, bound)
-        try:
-            # After the socket: a start that fails at it would make a token and print it nowhere.
-            token = local_token(_token_folder(), [address.host, address.port, *_served(arguments)])
-        except InvalidInput:
-            bound.close()
-            raise
-        return cls(address, hosts, token, bound)
+            return cls(address, hosts, auth, bound, page)
+        return cls(address, hosts, _token(arguments, address, bound), bound, page)
+
+    @classmethod
+    def open_local(cls, arguments: Namespace, address: ListenAddress) -> HttpListener:
+        """The listener of `louver ui`, with the token of this machine whatever the configuration says of clients."""
+        bound = bind_socket(address.host, address.port)
+        return cls(address, (), _token(arguments, address, bound), bound, "shown")
+
+    @property
+    def page_url(self) -> str:
+        """The address of the page; with the token of this machine, if that is what clients need."""
+        token = f"#token={self.auth.token}" if isinstance(self.auth, LocalToken) else ""
+        return f"{self._url(self.address.client_url_host)}{PAGE}{token}"
+
+    def app(self, gateway: Gateway) -> ASGIApp:
+        """The ASGI application: the endpoint behind authentication, and with the page if it is wanted."""
+        sources = AllowedSources(self.hosts, has_page=self.page != "off")
+        endpoint = McpEndpoint(gateway, sources)
+        if self.page == "off":
+            return self.guard(endpoint)
+        # Imported here: most gateways have no page.
+        from louver.gateway.ui.api import PageApi
+        from louver.gateway.ui.page import PageFiles
+
+        # The page is of this machine's user alone if nobody else can reach it.
+        is_operator = isinstance(self.auth, LocalToken) and self.address.ip.is_loopback
+        return PageFiles(self.guard(PageApi(endpoint, gateway, sources, is_operator=is_operator)), sources)
 
     def guard(self, app: ASGIApp) -> ASGIApp:
         """The ASGI application behind authentication, if there is any."""
@@ -73,17 +100,24 @@ class HttpListener:
     def report(self, end: Callable[[], None]) -> None:
         """Print the URL, and where its token is; clients that come before the server has started wait."""
         by_signal(end)
-        port = self.socket.getsockname()[1]
-        _report(f"serving at http://{self.address.url_host}:{port}{PATH}")
+        if self.page == "shown":
+            _report(f"the page is at {self.page_url}")
+            return
+        _report(f"serving at {self._url(self.address.url_host)}{PATH}")
+        if self.page == "served":
+            _report(f"the page is at {self._url(self.address.client_url_host)}{PAGE}")
         if not isinstance(self.auth, LocalToken):
             return
         if self.auth.is_new and not logs.is_json():
-            url = f"http://{self.address.client_url_host}:{port}{PATH}"
+            url = f"{self._url(self.address.client_url_host)}{PATH}"
             _report(f"clients need a token. It is shown only now, and kept in {self.auth.file}")
             # Lines of a host's file, to copy.
             print(compact({"mcpServers": {"louver": self.auth.host_entry(url)}}), file=sys.stderr, flush=True)
         else:
             _report(f"clients need the token in {self.auth.file}")
+
+    def _url(self, host: str) -> str:
+        return f"http://{host}:{self.socket.getsockname()[1]}"
 
 
 def _report(message: str) -> None:
@@ -91,6 +125,15 @@ def _report(message: str) -> None:
         logger.info("%s", message)
     else:
         terminal.print_stderr(message)
+
+
+def _token(arguments: Namespace, address: ListenAddress, bound: socket.socket) -> LocalToken:
+    # After the socket: a start that fails at it would make a token and print it nowhere.
+    try:
+        return local_token(_token_folder(), [address.host, address.port, *_served(arguments)])
+    except InvalidInput:
+        bound.close()
+        raise
 
 
 def _token_folder() -> Path:
@@ -108,4 +151,6 @@ def _served(arguments: Namespace) -> list[str]:
     if arguments.config is not None:
         server = [] if arguments.server is None else ["--server", arguments.server]
         return ["--config", str(Path(arguments.config).resolve()), *server]
-    return ["--example"] if arguments.example else ["--url", arguments.url] if arguments.url else arguments.command_line
+    if arguments.url is not None:
+        return ["--url", arguments.url]
+    return arguments.command_line or ["--example"]

@@ -11,6 +11,20 @@ from louver.cli.parser import Parser, one_of
 # Equal to `louver_conformance.checks.GROUPS`, which need not be installed; a test compares them.
 GROUPS = ("capability", "hint", "projection", "schema", "errors", "disclosure", "isolation", "search", "stock")
 
+# Equal to the names in `louver.cli.hosts.table`, whose imports `--help` does without; a test compares them.
+HOST_NAMES = (
+    "claude-code",
+    "claude-desktop",
+    "cursor",
+    "vscode",
+    "codex",
+    "gemini-cli",
+    "qwen-code",
+    "opencode",
+    "zed",
+    "windsurf",
+)
+
 _WIDTH = 78  # columns of a description
 
 
@@ -26,7 +40,9 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", prog="louver")
     _demo(commands)
     _serve(commands)
-    _init(commands)
+    _ui(commands)
+    _doctor(commands)
+    _undo(commands)
     _check(commands)
     _tools(commands)
     _call(commands)
@@ -77,6 +93,7 @@ def _serve(commands: Any) -> None:
         default=[],
         help="also accept this name in the Host header (repeatable)",
     )
+    clients.add_argument("--ui", action="store_true", help="also serve a page at /ui, to look at answers in a browser")
     tools = parser.add_argument_group("the tools")
     _add_choice(
         tools,
@@ -94,19 +111,70 @@ def _serve(commands: Any) -> None:
     _add_choice(parser, "--log", ("text", "json"), default="text", help="log format (default: text)")
 
 
-def _init(commands: Any) -> None:
+def _ui(commands: Any) -> None:
     parser = _add_command(
         commands,
-        "init",
-        "--from HOST [OPTIONS]",
-        "write a configuration with the servers of an MCP host",
-        "louver init --from claude",
-        "louver init --from cursor --out servers.json",
-        more="It prints what to put into the host's file, and does not change that file.",
+        "ui",
+        "[OPTIONS] SERVER",
+        "look at the answers of servers in a browser",
+        "louver ui --config mcp.json",
+        "louver ui -- louver serve --example",
+        more="It shows what each field of an answer costs, and what remains of it under a projection or a policy.",
     )
-    _add_choice(parser, "--from", ("claude", "cursor", "vscode"), dest="host", required=True, help="the host")
-    parser.add_argument("--file", metavar="FILE", help="the host's file, if it is not at its default path")
-    parser.add_argument("--out", metavar="FILE", default="mcp.json", help="the file to write (default: mcp.json)")
+    parser.add_server_options()
+    parser.add_argument("--no-open", action="store_false", dest="open", help="only print the address, with its token")
+
+
+def _doctor(commands: Any) -> None:
+    parser = _add_command(
+        commands,
+        "doctor",
+        "[HOST ...] [OPTIONS]",
+        "show what the MCP servers of your hosts cost, and what Louver saves",
+        "louver doctor",
+        'louver doctor codex --call search_nodes \'{"query": "Ada"}\'',
+        "louver doctor --apply codex",
+        more="It asks before it starts servers, calls tools, or changes a file.",
+    )
+    parser.add_argument(
+        "hosts",
+        metavar="HOST",
+        nargs="*",
+        type=one_of(*HOST_NAMES),
+        help=f"only these hosts: {', '.join(HOST_NAMES)} (default: all)",
+    )
+    parser.add_argument("--yes", action="store_true", help="agree to everything in advance")
+    parser.add_argument(
+        "--call",
+        dest="calls",
+        nargs=2,
+        metavar=("TOOL", "ARGS"),
+        action="append",
+        default=[],
+        help="call this tool, which must only read, to see how much it answers; ARGS is a JSON object (repeatable)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON array")
+    parser.add_argument(
+        "--apply",
+        metavar="HOST",
+        nargs="?",
+        const="",
+        type=one_of("", *HOST_NAMES),
+        help="put Louver in front of the servers: where it is recommended, or in this host",
+    )
+
+
+def _undo(commands: Any) -> None:
+    parser = _add_command(
+        commands,
+        "undo",
+        "[HOST]",
+        "restore the files that 'louver doctor --apply' has changed",
+        "louver undo",
+        "louver undo codex",
+        more="A file that has changed since stays as it is.",
+    )
+    _add_choice(parser, "host", HOST_NAMES, metavar="HOST", nargs="?", help="only the files of this host")
 
 
 def _check(commands: Any) -> None:

@@ -41,17 +41,29 @@ class SampledTool:
     _samples: dict[str, Json] = field(default_factory=dict[str, Any])
 
     @property
+    def is_read_only(self) -> bool:
+        """Whether the tool says so."""
+        return members(self.definition.get("annotations")).get("readOnlyHint") is True
+
+    @property
     def samples(self) -> list[Json]:
         """The distinct outputs so far."""
         return list(self._samples.values())
 
     async def call(self, gateway: Gateway, arguments: dict[str, Any]) -> None:
         """Call the tool once and keep its output as a sample."""
+        self.add(await self.result(gateway, arguments))
+
+    async def result(self, gateway: Gateway, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result of one call."""
         try:
-            result = await gateway.call(self.server, self.definition["name"], arguments)
+            return await gateway.call(self.server, self.definition["name"], arguments)
         except JsonRpcError as error:
             # The server's message may quote anything.
             raise NoSample(f"the server answers with error {error.code}") from None
+
+    def add(self, result: dict[str, Any]) -> None:
+        """Keep the output of a result as a sample."""
         value = self._output(result)
         self._samples[compact(value)] = value
 
@@ -82,8 +94,7 @@ def select_tools(tools: Mapping[str, SampledTool], names: Iterable[str], *, run_
     for name in names:
         if name not in tools:
             raise unknown_tool_error(name, tools)
-        annotations = members(tools[name].definition.get("annotations"))
-        if not run_anyway and annotations.get("readOnlyHint") is not True:
+        if not run_anyway and not tools[name].is_read_only:
             raise NotReadOnly(
                 f"tool {name!r} does not say that it only reads, so it is not called: --run-anyway calls it as well"
             )

@@ -20,10 +20,10 @@ _NEXT = f"""\
 Tokens are an estimate: characters / {CHARACTERS_A_TOKEN}. Each trimmed answer fits the schema
 that came with it, and the stock client of the MCP SDK accepts it.
 
-Next: one call, the gateway before a server, and before all servers of a host:
+Next: one call, the gateway before a server, and what your own servers cost:
   louver call get_issue number=7 --exclude body -- louver serve --example
   louver serve -- npx -y @modelcontextprotocol/server-memory
-  louver init --from claude"""
+  louver doctor"""
 
 
 def show(rows: Sequence[Row]) -> None:

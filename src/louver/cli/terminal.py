@@ -7,7 +7,7 @@ from contextlib import suppress
 from io import FileIO
 from typing import TYPE_CHECKING
 
-from louver.limits import CHARACTERS_A_TOKEN
+from louver.limits import CHARACTERS_A_LIST_TOKEN, CHARACTERS_A_TOKEN
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -55,3 +55,8 @@ def printable(text: str) -> str:
 def tokens(size: int) -> int:
     """The estimated tokens of a text of this size."""
     return round(size / CHARACTERS_A_TOKEN)
+
+
+def list_tokens(size: int) -> int:
+    """The estimated tokens of descriptions of tools: they are prose for a good part."""
+    return round(size / CHARACTERS_A_LIST_TOKEN)

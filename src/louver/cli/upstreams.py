@@ -10,7 +10,7 @@ from louver.cli import logs, terminal
 from louver.gateway.gateway import Gateway
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
     from rich.table import Table
 
@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_gateway(config: Config) -> AsyncGenerator[tuple[Gateway, list[UpstreamState]]]:
+async def open_gateway(
+    config: Config, opener: Callable[[Gateway], Awaitable[list[UpstreamState]]] = Gateway.open
+) -> AsyncGenerator[tuple[Gateway, list[UpstreamState]]]:
     """A gateway without clients, and its upstreams' states; at the end, last lines of unavailable ones are printed."""
     logs.configure("text", logging.WARNING)
     stderr_tail = logs.StderrTail()
     logging.getLogger().addHandler(stderr_tail)
     gateway = Gateway(config, single_client=False)
     try:
-        states = await gateway.open()
+        states = await opener(gateway)
         yield gateway, states
     finally:
         await gateway.close()

@@ -15,7 +15,7 @@ from starlette.websockets import WebSocketClose
 from louver.errors import InvalidConfig, InvalidInput
 from louver.gateway.config.read import as_config
 from louver.gateway.gateway import Gateway
-from louver.gateway.serve.allowed_hosts import host_patterns
+from louver.gateway.serve.allowed_hosts import AllowedSources, host_patterns
 from louver.gateway.serve.endpoint import McpEndpoint
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class GatewayApp:
     async def lifespan(self, _: object = None) -> AsyncGenerator[None]:
         """Run the gateway; an application that mounts this one takes it for its own `lifespan`, or enters it there."""
         async with Gateway(self._config) as gateway:
-            self._endpoint = endpoint = McpEndpoint(gateway, self._hosts)
+            self._endpoint = endpoint = McpEndpoint(gateway, AllowedSources(self._hosts))
             try:
                 yield
             finally:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from mcp.server import Server
 
+    from louver.catalogue.entry import Entry
     from louver.catalogue.files.output_schemas import SchemaFile
     from louver.catalogue.learned import LearnedFields
     from louver.catalogue.policy.policy import Policy
@@ -73,7 +74,7 @@ LOGGER_PREFIX: Final = "louver.upstream."
 
 @dataclass(frozen=True, slots=True)
 class UpstreamState:
-    """The state of an upstream, for `louver serve` and `louver check`."""
+    """The state of an upstream, for `louver serve`, `louver check` and `louver doctor`."""
 
     name: str
     transport: str
@@ -81,6 +82,7 @@ class UpstreamState:
     tools: list[dict[str, Any]]
     problem: str | None = None  # why there is no session
     projectable: int = 0  # tools with an output schema, from their server or from a file
+    instructions: str = ""
 
 
 class Replica(NamedTuple):
@@ -182,9 +184,18 @@ class Gateway:
         has_own_upstreams = any(upstream.is_isolated for upstream in self.upstreams.values())
         return Replica(self._config.keys, self._config.replica_url, has_own_upstreams)
 
+    def entry(self, tool: str, caller: Identity) -> Entry | None:
+        """A tool with its schemas and views, as it was listed to a caller."""
+        return self._pipeline.entry(tool, caller)
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self._config
+
     async def open(self) -> list[UpstreamState]:
         """Open all available upstreams and report their states."""
-        states = await asyncio.gather(*map(self._state, self._config.upstreams))
+        states = await asyncio.gather(*map(self.state_of, self._config.upstreams))
         if self._pipeline.scripts is not None:
             await self._pipeline.scripts.is_ready()
         return states
@@ -368,7 +379,8 @@ class Gateway:
         """Publish a change to 2026-07-28 clients; sessions notify handshake clients themselves."""
         self.listen_streams.publish(method, params)
 
-    async def _state(self, config: model.UpstreamConfig) -> UpstreamState:
+    async def state_of(self, config: model.UpstreamConfig) -> UpstreamState:
+        """Open an upstream of the configuration, if it is available, and report its state."""
         version, has_tools = None, True
         # Looked up first: a reload may remove the name while this waits.
         upstream = self.upstreams[config.name]
@@ -378,7 +390,10 @@ class Gateway:
             version, has_tools = session.negotiation.version, session.negotiation.has_tools
             tools = await session.tools()
             projectable = sum(self.is_declared(config.name, tool) for tool in tools)
-            return UpstreamState(config.name, config.transport, version, tools, projectable=projectable)
+            instructions = session.negotiation.opening.get("instructions", "")
+            return UpstreamState(
+                config.name, config.transport, version, tools, projectable=projectable, instructions=instructions
+            )
         except LouverError as error:
             return UpstreamState(config.name, config.transport, version, [], upstream.problem or error.message)
         except JsonRpcError as error:

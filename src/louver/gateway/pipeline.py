@@ -1,6 +1,6 @@
 """The middleware in front of the routes, outermost first, for each exposure.
 
-    full                  projection ─ tracing ─ forward
+    full                  picker app ─ projection ─ tracing ─ forward
     minimal               disclosure ─ projection ─ tracing ─ forward
     discovery, gateway    built-in tools ─ projection ─ tracing ─ forward
 
@@ -21,6 +21,7 @@ from louver.catalogue.policy.principal import NOBODY
 from louver.core.json import digest
 from louver.core.nearest import did_you_mean
 from louver.gateway.middleware.forward import Forward
+from louver.gateway.middleware.picker_app import PickerApp
 from louver.gateway.middleware.tracing import trace_request
 from louver.gateway.routing.aggregate import SEPARATOR, split_name
 from louver.limits import MAX_RESULTS_BYTES
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Mapping
     from pathlib import Path
 
+    from louver.catalogue.entry import Entry
     from louver.catalogue.files.descriptions import DescriptionFile
     from louver.catalogue.grants import Grants
     from louver.catalogue.hosts import Host
@@ -57,10 +59,8 @@ if TYPE_CHECKING:
     from louver.server.calls.request import Argument
     from louver.server.disclosure.middleware import Disclosure
     from louver.server.policy.enforcer import PolicyEnforcer
-    from louver.server.request import Next, Request, Step
+    from louver.server.request import Identity, Next, Request, Step
     from louver.server.search import Search
-
-    FindSchema = Callable[[str], dict[str, Any] | None]  # tool name -> input schema
 
 
 # The parameters of the single tool that reduce an answer, as a warning names them.
@@ -197,12 +197,17 @@ class Pipeline:
         self._audit: AuditWriter | None = None
         self._close: Callable[[], None] = _no_op
         self.audience: Callable[[Principal], Hashable]  # equal for callers to whom the policies show the same
-        self._input_schemas: dict[Hashable, FindSchema] = {}  # of the tools listed to each audience
+        self._registries: dict[Hashable, ToolRegistry] = {}  # of the tools listed to each audience
 
     def input_schema(self, tool: str, principal: Principal) -> dict[str, Any] | None:
         """The input schema of a tool that was listed to the caller's audience."""
-        find = self._input_schemas.get(self.audience(principal))
-        return None if find is None else find(tool)
+        tools = self._registries.get(self.audience(principal))
+        return None if tools is None else tools.input_schema(tool)
+
+    def entry(self, tool: str, caller: Identity) -> Entry | None:
+        """A tool as it was listed to a caller."""
+        tools = self._registries.get(self.audience(caller.principal))
+        return None if tools is None else tools.listed_to(caller, tool)
 
     def retained_for(self, config: Config) -> RetainedState:
         """The kept state for a configuration: the current one where it fits."""
@@ -260,15 +265,15 @@ class Pipeline:
             routes, self._listen_streams, self._server_info, self._on_opened, self._remove_client, results=results
         )
 
-        input_schemas = self._input_schemas = {}
+        registries = self._registries = {}
 
         def handler(views: ToolViews, principal: Principal) -> tuple[Next, Callable[[], None]]:
             seen_by = audience(principal)
-            steps, close_layers = layers(views, principal, partial(input_schemas.__setitem__, seen_by))
+            steps, close_layers = layers(views, principal, partial(registries.__setitem__, seen_by))
 
             def close() -> None:
                 close_layers()
-                input_schemas.pop(seen_by, None)
+                registries.pop(seen_by, None)
 
             return in_order([*steps, trace_request], forward), close
 
@@ -289,7 +294,7 @@ class Pipeline:
         enforcers: Mapping[str, PolicyEnforcer],
         views: ToolViews,
         principal: Principal,
-        use_schemas: Callable[[FindSchema], None],
+        use_registry: Callable[[ToolRegistry], None],
     ) -> tuple[list[Step], Callable[[], None]]:
         """The layers for one audience, outermost first, and the function that closes them."""
         schemas = ProjectedSchemas("private" if enforcers else "public")
@@ -301,9 +306,6 @@ class Pipeline:
         )
         tools = ToolRegistry(views)
 
-        def on_listed() -> None:
-            use_schemas(tools.input_schema)
-
         layers: list[Step] = [
             ProjectionStep(
                 self._server_info,
@@ -314,9 +316,11 @@ class Pipeline:
                 search=_search(is_single=len(upstreams) == 1) if config.exposure in ("minimal", "gateway") else None,
                 schemas=schemas,
                 extras=extras,
-                when_listed=on_listed,
+                when_listed=partial(use_registry, tools),
             )
         ]
+        if config.exposure == "full" and self._argument != "off":
+            layers.insert(0, PickerApp(self._server_info, config.argument_name))
         if self._audit is not None:
             layers.insert(0, _audit_layer(self._audit, partial(files.owner_of, enforcers)))
         close = _no_op

@@ -10,7 +10,7 @@ from fixtures.command import louver
 from gateway.served import fixture
 from louver.catalogue.policy.policy import Policy
 from louver.catalogue.policy.principal import NOBODY, Principal
-from louver.cli.principal import read_principal
+from louver.catalogue.policy.read_principal import read_principal
 from louver.errors import InvalidInput
 from louver.server.policy.visible_tools import VisibleTools
 

@@ -201,7 +201,7 @@ def test_a_command_gets_the_variables_of_the_environment(tmp_path):
 
 
 def test_variables_of_a_text_are_named_in_order():
-    """Ours: `louver init` tells those that must be set."""
+    """Ours: `louver doctor --apply` tells those that must be set."""
     assert variables("${B} ${env:A} ${C:-d} $${D} ${") == ["B", "A"]
 
 

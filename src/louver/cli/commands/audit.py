@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from louver.catalogue.policy.principal import Principal
+from louver.catalogue.policy.read_principal import PARTS, read_principal
 from louver.cli import terminal
-from louver.cli.principal import PARTS, read_principal
 from louver.cli.request import write
 from louver.errors import InvalidInput
 from louver.server.audit.report import AuditReport

@@ -11,35 +11,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from louver.catalogue.entry import EXTRAS_SCHEMA
 from louver.catalogue.files.folder import read_json
 from louver.catalogue.policy.policy import Policy, definition_digest
+from louver.catalogue.policy.read_principal import read_principal
 from louver.cli import servers, signals, terminal, upstreams
-from louver.cli.principal import read_principal
 from louver.cli.request import write
 from louver.cli.samples import unknown_tool_error
-from louver.core import json
 from louver.core.nearest import did_you_mean
-from louver.core.policy.visibility import Visibility
-from louver.core.schema.outline import outline
 from louver.errors import InvalidInput, InvalidPolicy
-from louver.protocol.names import EXTRAS
-from louver.server.policy.visible_tools import VisibleTools
+from louver.server.policy.explain import PLACEHOLDER_KEY, explain
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Mapping
 
-    from louver.catalogue.policy.policy import Rule
-    from louver.catalogue.policy.principal import Principal
     from louver.core.json import Schema
-    from louver.core.paths.path import FieldPath
     from louver.gateway.config.model import Config
-
-_PLACEHOLDER_KEY: Final = b"\0" * 32  # placeholder for the pseudonym key: no value is pruned here
+    from louver.server.policy.explain import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +47,6 @@ class _Tool:
         return None if self.definition is None else self.definition.get("outputSchema")
 
 
-@dataclass(frozen=True, slots=True)
-class _Caller:
-    """What one principal gets of the tool."""
-
-    who: str  # as on the command line
-    rule: Rule | None  # `None` if the tool is hidden from it
-    listed_schema: Schema | None
-
-    def fates(self, schema: Schema) -> dict[str, str]:
-        """Path -> what becomes of the field."""
-        paths = _fields(schema)
-        if self.rule is None:
-            return {str(path): "hidden" for path in paths}
-        visibility = Visibility(self.rule.fields, schema, _PLACEHOLDER_KEY)
-        return {str(path): visibility.fate(path) for path in paths}
-
-
 def run(arguments: Namespace) -> int:
     """Print the visible fields and the schema, or the differences; return 1 if the policy hides the tool."""
     principals = {arguments.who: read_principal("--as", arguments.who)}
@@ -79,7 +54,7 @@ def run(arguments: Namespace) -> int:
         principals[arguments.against] = read_principal("--against", arguments.against)
     config = _config(arguments)
     if arguments.policy is not None:
-        policy = Policy.read(Path(arguments.policy), _PLACEHOLDER_KEY)
+        policy = Policy.read(Path(arguments.policy), PLACEHOLDER_KEY)
     else:
         config, policy = _with_policy(config)
     tool_policy = policy.of(arguments.tool)
@@ -88,30 +63,12 @@ def run(arguments: Namespace) -> int:
         terminal.print_stderr(f"{arguments.tool} is hidden from everybody: the policy does not name it{suggestion}")
         return 1
     tool = _tool(arguments, config)
-    if (problem := None if tool.definition is None else tool_policy.mismatch_reason(tool.definition)) is not None:
-        raise InvalidPolicy(f"tool {arguments.tool!r} is served to nobody: {problem}", file=str(policy.file))
-    callers = [
-        _caller(who, principal, tool_policy.rule_for(principal), VisibleTools(tool.name, policy), tool)
-        for who, principal in principals.items()
-    ]
+    callers = {who: explain(policy, tool.name, tool.definition, principal) for who, principal in principals.items()}
     if arguments.against is None:
-        _show(callers[0], tool, as_json=arguments.json)
+        _show(arguments.who, callers[arguments.who], tool, as_json=arguments.json)
     else:
-        _compare(callers[0], callers[-1], tool, as_json=arguments.json)
-    return 1 if all(caller.rule is None for caller in callers) else 0
-
-
-def _fields(schema: Schema) -> list[FieldPath]:
-    """The fields of an output, without the member in which a Louver behind the server puts its notes."""
-    is_listed = json.members(json.members(schema).get("properties")).get(EXTRAS) == EXTRAS_SCHEMA
-    hidden = (EXTRAS,) if is_listed else None
-    return [member.path for member in outline(schema) if member.path.steps != hidden]
-
-
-def _caller(who: str, principal: Principal, rule: Rule | None, tools: VisibleTools, tool: _Tool) -> _Caller:
-    if rule is None or tool.definition is None:
-        return _Caller(who, rule, None)
-    return _Caller(who, rule, tools.visible_tool(tool.definition, principal).listed_schema)
+        _compare(callers, arguments.who, arguments.against, tool, as_json=arguments.json)
+    return 1 if all(caller.rule is None for caller in callers.values()) else 0
 
 
 def _config(arguments: Namespace) -> Config | None:
@@ -159,12 +116,12 @@ async def _fetch_definition(tool: str, config: Config) -> dict[str, Any]:
     return found[tool]
 
 
-def _show(caller: _Caller, tool: _Tool, *, as_json: bool) -> None:
-    fates = {} if tool.schema is None else caller.fates(tool.schema)
+def _show(who: str, caller: Explanation, tool: _Tool, *, as_json: bool) -> None:
+    fates = {} if tool.schema is None else _fates(caller, tool.schema)
     if as_json:
         rule = None if caller.rule is None else caller.rule.name
         fields = None if tool.schema is None else [{"path": path, "is": fate} for path, fate in fates.items()]
-        answer = {"tool": tool.name, "as": caller.who, "rule": rule, "digest": tool.digest}
+        answer = {"tool": tool.name, "as": who, "rule": rule, "digest": tool.digest}
         write({**answer, "fields": fields, "schema": caller.listed_schema})
         return
     if tool.digest is not None:
@@ -184,22 +141,27 @@ def _show(caller: _Caller, tool: _Tool, *, as_json: bool) -> None:
         write(caller.listed_schema)
 
 
-def _compare(one: _Caller, other: _Caller, tool: _Tool, *, as_json: bool) -> None:
+def _compare(callers: Mapping[str, Explanation], who: str, against: str, tool: _Tool, *, as_json: bool) -> None:
     if tool.schema is None:
         raise InvalidInput("--against compares fields: name a server whose tool has an output schema, or --schema")
-    first, second = one.fates(tool.schema), other.fates(tool.schema)
+    first, second = _fates(callers[who], tool.schema), _fates(callers[against], tool.schema)
     rows = [(path, fate, second[path]) for path, fate in first.items() if fate != second[path]]
     if as_json:
-        differences = [{"path": path, "as": fate, "against": against} for path, fate, against in rows]
-        write({"tool": tool.name, "as": one.who, "against": other.who, "differences": differences})
+        differences = [{"path": path, "as": fate, "against": other} for path, fate, other in rows]
+        write({"tool": tool.name, "as": who, "against": against, "differences": differences})
         return
-    for caller in (one, other):
-        rule = "no rule, which hides the tool" if caller.rule is None else f"rule {caller.rule.name!r}"
-        _print(f"{caller.who}: by {rule}.")
+    for name in (who, against):
+        rule = callers[name].rule
+        by = "no rule, which hides the tool" if rule is None else f"rule {rule.name!r}"
+        _print(f"{name}: by {by}.")
     if rows:
-        terminal.console().print(_table(("field", one.who, other.who), rows))
+        terminal.console().print(_table(("field", who, against), rows))
     else:
         _print("Both see the same fields.")
+
+
+def _fates(caller: Explanation, schema: Schema) -> dict[str, str]:
+    return {str(path): fate for path, fate in caller.fates(schema).items()}
 
 
 def _print(text: str) -> None:

@@ -48,6 +48,8 @@ def run(arguments: Namespace) -> int:
     address = None if arguments.http is None else ListenAddress.read(arguments.http)
     if address is None and (arguments.no_auth or arguments.allowed_host):
         raise InvalidInput("--no-auth and --allowed-host need --http: over stdio only the parent process is served")
+    if arguments.ui and (address is None or arguments.no_auth):
+        raise InvalidInput("--ui needs --http, without --no-auth: the page calls tools, so its users need a token")
     if address is None and fcntl(1, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         # Standard output was closed, so no client could be answered.
         raise OSError(EBADF, os.strerror(EBADF))
@@ -58,12 +60,14 @@ def run(arguments: Namespace) -> int:
                 "discovery, the one tool and scripts are for servers behind the gateway: "
                 f"louver serve --exposure {exposure} -- louver serve --example"
             )
+        if arguments.ui:
+            raise InvalidInput("the page is for servers behind the gateway: louver ui -- louver serve --example")
         if arguments.ready_views:
             raise InvalidInput("ready views are for servers behind the gateway: the example has its own views")
         _serve_example(_listener(arguments, address, None), minimal=arguments.exposure == "minimal")
         return 0
     logs.configure(arguments.log)
-    file = None if arguments.config is None else _file(arguments)
+    file = None if arguments.config is None else config_file(arguments)
     config = servers.read(arguments) if file is None else file.current
     listener = _listener(arguments, address, config.auth)
     set_up_process()
@@ -75,12 +79,12 @@ def run(arguments: Namespace) -> int:
         ready_views=arguments.ready_views,
         can_reload=file is not None,
         # With tokens, several principals share the upstreams.
-        catalogues=_catalogue_folder() if listener is None or config.auth is None else None,
+        catalogues=catalogue_folder() if listener is None or config.auth is None else None,
     )
     if listener is None:
         asyncio.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
     else:
-        asyncio.run(_gateway_over_http(make_gateway, file, listener))
+        asyncio.run(gateway_over_http(make_gateway, file, listener))
     return 0
 
 
@@ -93,7 +97,7 @@ def _listener(arguments: Namespace, address: ListenAddress | None, auth: Auth | 
     return HttpListener.open(arguments, address, auth)
 
 
-def _catalogue_folder() -> Path | None:
+def catalogue_folder() -> Path | None:
     try:
         return state_folder(os.environ) / "catalogue"
     except RuntimeError:
@@ -136,16 +140,15 @@ async def _gateway_over_stdio(
         )
 
 
-async def _gateway_over_http(
+async def gateway_over_http(
     make_gateway: Callable[..., Gateway], file: ConfigFile | None, listener: HttpListener
 ) -> None:
-    from louver.gateway.serve.endpoint import McpEndpoint
     from louver.gateway.serve.http import serve
 
     with listener.socket:
         gateway = make_gateway(single_client=False)
         async with _gateway_lifetime(gateway, file) as exit_stack:
-            app = listener.guard(McpEndpoint(gateway, listener.hosts))
+            app = listener.app(gateway)
             await exit_stack.enter_async_context(_background_task(_report_and_freeze(gateway)))
             end_streams, ready = gateway.listen_streams.close, listener.report
             await serve(app, listener.socket, ready=ready, end_streams=end_streams, close_upstreams=exit_stack.aclose)
@@ -164,7 +167,7 @@ async def _gateway_lifetime(gateway: Gateway, file: ConfigFile | None) -> AsyncG
         await gateway.close()
 
 
-def _file(arguments: Namespace) -> ConfigFile:
+def config_file(arguments: Namespace) -> ConfigFile:
     # Imported here, as in `servers.read`.
     from louver.gateway.config.reload import ConfigFile
 

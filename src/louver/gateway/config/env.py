@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{(?:(?:env:)?(?P<name>[A-Za-z_]\w*)(?P<other>:-(?P<default>[^}]*))?\})?", re.ASCII)
 
-# Variables that only Cursor and VS Code know; `louver init` resolves them.
+# Variables that only Cursor and VS Code know; `louver doctor --apply` resolves them.
 HOST_VARIABLES = ("workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/")
 
 
@@ -53,5 +53,5 @@ def _value(match: re.Match[str], environ: Mapping[str, str]) -> str:
 
 def _not_set(name: str) -> str:
     if name in HOST_VARIABLES:
-        return f"'${{{name}}}' is known to editors only: write the path, or let `louver init` do so"
+        return f"'${{{name}}}' is known to editors only: write the path, or let `louver doctor --apply` do so"
     return f"the environment variable {name!r} is not set: set it, or write '${{{name}:-default}}'"

@@ -16,6 +16,7 @@ from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.deadlines import Deadlines
 from louver.concurrency.offload import Cancellation
 from louver.core.json import members
+from louver.gateway.serve.allowed_hosts import LOCAL_SOURCES, AllowedSources
 from louver.gateway.serve.connections import StatelessConnection
 from louver.gateway.serve.envelope import check_envelope, unsupported_version
 from louver.gateway.serve.exchange import PING, HttpExchange, TooManyUnfinished, event, folded
@@ -47,7 +48,7 @@ from louver.protocol.mcp import (
 from louver.server.request import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable
 
     from starlette.types import Receive, Scope, Send
 
@@ -55,11 +56,6 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import RequestId
 
 PATH: Final = "/mcp"
-LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
-_ORIGINS: Final = frozenset(f"http://{host}" for host in LOOPBACK)
-"""Pages that may call: those of the machine itself, at any port."""
-
-
 _ROUTING_HEADERS: Final = (VERSION_HEADER, METHOD_HEADER, NAME_HEADER)
 _STATUS: Final = {
     PARSE_ERROR: 400,
@@ -74,11 +70,11 @@ _STATUS: Final = {
 
 
 class McpEndpoint:
-    """The ASGI application; `hosts` are allowed besides the loopback, `HOST:*` at any port."""
+    """The ASGI application."""
 
-    def __init__(self, gateway: Gateway, hosts: Sequence[str] = ()) -> None:
+    def __init__(self, gateway: Gateway, sources: AllowedSources = LOCAL_SOURCES) -> None:
         self._gateway = gateway
-        self._hosts = frozenset((*LOOPBACK, *hosts))
+        self._sources = sources
         # A cache of one: a client often repeats its headers, and no credentials stay in memory for longer.
         self._fold = lru_cache(maxsize=1)(folded)
         self._sessions = HttpSessions(gateway)
@@ -130,14 +126,7 @@ class McpEndpoint:
             return 400, "Invalid Content-Type header"
         if headers.get("content-encoding", "identity").strip().lower() != "identity":
             return 415, "Unsupported Content-Encoding: send the body as it is"
-        host = headers.get("host", "")
-        name = host.rpartition(":")[0]
-        if host not in self._hosts and name not in LOOPBACK and f"{name}:*" not in self._hosts:
-            return 421, "Invalid Host header"
-        origin = headers.get("origin")
-        if origin and origin.rpartition(":")[0] not in _ORIGINS:
-            return 403, "Invalid Origin header"
-        return None
+        return self._sources.refused(headers)
 
     async def _body(self, exchange: HttpExchange) -> bytes | None:
         """The body of a request; None if it was refused."""

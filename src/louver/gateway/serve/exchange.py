@@ -122,6 +122,9 @@ class HttpExchange:
     async def respond_text(self, status: int, text: str = "", *headers: Header) -> None:
         await self._respond(status, text.encode(), *((_TEXT,) if text else ()), *headers)
 
+    async def respond_as(self, media_type: bytes, body: bytes, *headers: Header, status: int = 200) -> None:
+        await self._respond(status, body, (b"content-type", media_type), *headers)
+
     async def refuse(self, status: int, message: str, *headers: Header, code: int = INVALID_REQUEST) -> None:
         """Send an error that belongs to no request."""
         await self.respond(status, error_response(None, JsonRpcError(code, message)), *headers)

@@ -24,7 +24,7 @@ from louver.server.wire import pages
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Hashable, Mapping
 
-    from louver.server.request import Next, Request
+    from louver.server.request import Identity, Next, Request
     from louver.server.tools.views import ToolViews
 
 
@@ -55,9 +55,13 @@ class ToolRegistry:
         entry = self._latest.get(name)
         return None if entry is None else entry.input_schema
 
+    def listed_to(self, caller: Identity, name: str) -> Entry | None:
+        """A tool as it was last listed to a caller."""
+        listed = self._by_caller.find(caller.caller)
+        return None if listed is None else listed.tools.get(name)
+
     async def find(self, name: str, request: Request, call_next: Next) -> Entry | None:
-        listed = self._by_caller.find(request.identity.caller)
-        entry = None if listed is None else listed.tools.get(name)
+        entry = self.listed_to(request.identity, name)
         self.views.refresh()
         if entry is not None and self.views.are_current(entry):
             return entry

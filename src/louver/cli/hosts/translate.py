@@ -16,23 +16,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.files.line_numbers import nearest_line
-from louver.catalogue.files.open_regular import regular
-from louver.core.json import is_array, is_object, members
+from louver.core.json import is_array, is_object
 from louver.errors import InvalidConfig
 from louver.gateway.config.env import HOST_VARIABLES
-from louver.gateway.config.read import read_text
-from louver.gateway.config.validate import check, parse_json, schema
+from louver.gateway.config.validate import check, schema
 
 if TYPE_CHECKING:
     from louver.catalogue.files.line_numbers import Place
-    from louver.cli.hosts import HostSource
+    from louver.cli.hosts.read import HostServers
+    from louver.cli.hosts.table import HostSource
     from louver.core.json import Json
 
 
 _REFERENCE = re.compile(r"\$\{(?:(?P<what>[^}]*)\})?")
 _VARIABLE = re.compile(r"(?:env:)?(?P<ours>[A-Za-z_]\w*(?::-.*)?)", re.ASCII | re.DOTALL)
 # `name:word`, unlike a shell default `NAME:-value`; inputs and folders have names of several words.
-_HOST_REFERENCE = re.compile(r"(?:input|workspaceFolder):.+|[a-z][A-Za-z]*:\w[\w.-]*", re.ASCII)
+_HOST_REFERENCE = re.compile(r"(?:input|workspaceFolder|file):.+|[a-z][A-Za-z]*:\w[\w.-]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,69 +43,46 @@ class ImportedServers:
     left_out: dict[str, InvalidConfig]  # name in the host's file -> reason
 
 
-@dataclass(frozen=True, slots=True)
-class HostServers:
-    """The servers in a host's file."""
+def import_servers(found: HostServers, home: Path) -> ImportedServers:
+    """Translate the servers of a host's file; `home` is the user's home folder."""
+    if not is_object(found.servers):
+        place = found.source.place
+        check({"mcpServers": found.servers}, found.plain, str(found.source.path), lambda _: place)
+    taken: dict[str, dict[str, Any]] = {}
+    left_out: dict[str, InvalidConfig] = {}
+    for name, written in found.servers.items():
+        server = found.source.host.form.read(written) if is_object(written) else written
+        if not is_louver(server):
+            try:
+                taken[name] = _import_server(found, name, server, home)
+            except InvalidConfig as why:
+                left_out[name] = why
+    names = _unique_names([*taken])
+    return ImportedServers({new: taken[old] for new, old in names.items()}, names, left_out)
 
-    source: HostSource
-    text: str  # without comments and trailing commas
-    servers: Json  # not validated yet
 
-    @classmethod
-    def read(cls, source: HostSource) -> HostServers:
-        """Read the servers at a place of a host's file."""
-        text = strip_comments(read_text(source.path, regular))
-        value = parse_json(text, str(source.path))
-        for key in source.place:
-            value = members(value).get(str(key))
-        return cls(source, text, value)
-
-    @property
-    def names(self) -> list[str]:
-        return [*members(self.servers)]
-
-    @property
-    def is_louver_alone(self) -> bool:
-        """Whether Louver has replaced every server already."""
-        return is_object(self.servers) and all(map(is_louver, self.servers.values()))
-
-    def import_servers(self, home: Path) -> ImportedServers:
-        """Translate the servers; `home` is the user's home folder."""
-        if not is_object(self.servers):
-            check({"mcpServers": self.servers}, self.text, str(self.source.path), lambda _: self.source.place)
-        taken: dict[str, dict[str, Any]] = {}
-        left_out: dict[str, InvalidConfig] = {}
-        for name, server in self.servers.items():
-            if not is_louver(server):
-                try:
-                    taken[name] = self._import_server(name, server, home)
-                except InvalidConfig as why:
-                    left_out[name] = why
-        names = _unique_names([*taken])
-        return ImportedServers({new: taken[old] for new, old in names.items()}, names, left_out)
-
-    def _import_server(self, name: str, server: Json, home: Path) -> dict[str, Any]:
-        """Translate one server. A disabled one is checked too, since the user may enable it later."""
-        place = (*self.source.place, name)
-        enabled = {**server, "disabled": False} if is_object(server) and server.get("disabled") is True else server
-        check(enabled, self.text, str(self.source.path), lambda below: (*place, *below), part="server")
-        translation = _Translation(self.source.project, home, {}, {})
-        taken = translation.server(place, server)
-        for refused, message_of in (
-            (translation.unresolved, _unresolved_message),
-            (translation.unsupported, _unsupported_message),
-        ):
-            if refused:
-                line = nearest_line(self.text, next(iter(refused.values())))
-                raise InvalidConfig(message_of(", ".join(map(repr, refused))), file=str(self.source.path), line=line)
-        return taken
+def _import_server(found: HostServers, name: str, server: Json, home: Path) -> dict[str, Any]:
+    """Translate one server. A disabled one is checked too, since the user may enable it later."""
+    place, path, text = (*found.source.place, name), str(found.source.path), found.text_with_line_of(name)
+    enabled = {**server, "disabled": False} if is_object(server) and server.get("disabled") is True else server
+    check(enabled, text, path, lambda below: (*place, *below), part="server")
+    translation = _Translation(found.source, home, {}, {})
+    taken = translation.server(place, server)
+    for refused, message_of in (
+        (translation.unresolved, _unresolved_message),
+        (translation.unsupported, _unsupported_message),
+    ):
+        if refused:
+            line = nearest_line(text, next(iter(refused.values())))
+            raise InvalidConfig(message_of(", ".join(map(repr, refused))), file=path, line=line)
+    return taken
 
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
     """Translates the strings of a host's file."""
 
-    project: Path | None  # the folder that the host's file belongs to, if any
+    source: HostSource
     home: Path
     unresolved: dict[str, Place]  # collects references that only the host can resolve, with their places
     unsupported: dict[str, Place]  # collects variables that our syntax cannot express, with their places
@@ -115,8 +91,9 @@ class _Translation:
         properties = schema()["$defs"]["server"]["properties"]
         supported = {key: value for key, value in server.items() if "x-of" not in properties[key]}
         translated = self.value(place, supported)
-        if self.project is not None and "cwd" in translated and not translated["cwd"].startswith("${"):
-            translated["cwd"] = str(self.project / translated["cwd"])
+        project = self.source.project
+        if project is not None and "cwd" in translated and not translated["cwd"].startswith("${"):
+            translated["cwd"] = str(project / translated["cwd"])
         return translated
 
     def value(self, place: Place, value: Json) -> Json:
@@ -125,6 +102,11 @@ class _Translation:
         if is_array(value):
             return [self.value((*place, n), element) for n, element in enumerate(value)]
         if not isinstance(value, str):
+            return value
+        form = self.source.host.form
+        if form.host_only is not None:
+            self.unresolved.update(dict.fromkeys(form.host_only.findall(value), place))
+        if not form.has_references:
             return value
         return _REFERENCE.sub(lambda found: self._translate(place, found), value)
 
@@ -146,8 +128,8 @@ class _Translation:
 
     def _host_values(self) -> dict[str, str]:
         values = {"userHome": str(self.home), "pathSeparator": os.sep, "/": os.sep}
-        if self.project is not None:
-            values |= {"workspaceFolder": str(self.project), "workspaceFolderBasename": self.project.name}
+        if (project := self.source.project) is not None:
+            values |= {"workspaceFolder": str(project), "workspaceFolderBasename": project.name}
         return values
 
 
@@ -184,17 +166,3 @@ def _unresolved_message(references: str) -> str:
 def _unsupported_message(references: str) -> str:
     expected = "a variable with a name of letters, digits and '_', and no '$' before it"
     return f"there is no way to write {references} here: expected {expected}"
-
-
-_STRING = r'"(?:[^"\\]|\\.)*"'
-_COMMENT = re.compile(rf"{_STRING}|(?P<extra>//[^\n]*|/\*.*?\*/)", re.DOTALL)
-_COMMA = re.compile(rf"{_STRING}|(?P<extra>,)(?=\s*[\]}}])", re.DOTALL)
-
-
-def strip_comments(text: str) -> str:
-    """`text` without comments and trailing commas; blanks replace them, so that line numbers stay."""
-    return _COMMA.sub(_blank, _COMMENT.sub(_blank, text))
-
-
-def _blank(match: re.Match[str]) -> str:
-    return match.group() if match["extra"] is None else re.sub(r"[^\n]", " ", match["extra"])

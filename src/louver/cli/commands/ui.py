@@ -1,0 +1,65 @@
+"""`louver ui`: look at the answers of servers in a browser.
+
+    louver ui --config mcp.json
+    louver ui -- npx -y @modelcontextprotocol/server-memory
+
+It serves a gateway with its page at a free port of 127.0.0.1, and opens the page with the token of this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import webbrowser
+from contextlib import contextmanager
+from functools import partial
+from html import escape
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from louver.cli import logs, servers, terminal
+from louver.cli.commands.serve import catalogue_folder, config_file, gateway_over_http, set_up_process
+from louver.cli.listen_address import ListenAddress
+from louver.cli.listener import HttpListener
+from louver.gateway.gateway import Gateway
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Generator
+
+
+def run(arguments: Namespace) -> int:
+    """Serve until a signal ends the process."""
+    logs.configure("text", logging.WARNING)
+    file = None if arguments.config is None else config_file(arguments)
+    config = servers.read(arguments) if file is None else file.current
+    listener = HttpListener.open_local(arguments, ListenAddress.read("127.0.0.1:0"))
+    set_up_process()
+    make_gateway = partial(Gateway, config, exposure="full", can_reload=file is not None, catalogues=catalogue_folder())
+    with _opened(listener.page_url) if arguments.open else _left_closed():
+        asyncio.run(gateway_over_http(make_gateway, file, listener))
+    return 0
+
+
+@contextmanager
+def _opened(url: str) -> Generator[None]:
+    """Open the browser at a file that leads to the URL: other users see its arguments, and the URL has the token."""
+    # Its mode is 0600.
+    with NamedTemporaryFile("w", encoding="utf-8", prefix="louver-ui-", suffix=".html") as file:
+        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(url)}">')
+        file.flush()
+        # In a thread: a browser in the terminal returns when it ends.
+        Thread(target=_open, args=(Path(file.name).as_uri(),), daemon=True).start()
+        yield
+
+
+def _open(address: str) -> None:
+    if not webbrowser.open(address):
+        terminal.print_stderr("no browser can be opened here: open the printed address yourself")
+
+
+@contextmanager
+def _left_closed() -> Generator[None]:
+    yield

@@ -1,0 +1,124 @@
+"""Put Louver in the place of measured servers in a host's file, after showing the difference and asking."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from louver.cli import terminal
+from louver.cli.doctor.configuration import FILE, write_configuration
+from louver.cli.doctor.places import holds_louver
+from louver.cli.hosts.edit import difference, masked_servers, replace_servers
+from louver.cli.hosts.read import BYTE_ORDER_MARK, HostServers, is_toml
+from louver.cli.hosts.swap import check_can_write, exchange, swap_for
+from louver.core.json import levels, strings
+from louver.errors import InvalidConfig, InvalidInput
+from louver.gateway.config.env import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from louver.cli.doctor.places import HostPlace
+    from louver.cli.doctor.report import Diagnosis
+    from louver.cli.hosts.swap import Swap
+    from louver.cli.hosts.table import HostSource, Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Louver in the place of servers, shown and not yet written."""
+
+    found: HostServers
+    text: str  # of the file with Louver
+    swap: Swap
+    servers: dict[str, dict[str, Any]]  # what Louver starts
+    diagnosis: Diagnosis
+
+    def write(self) -> None:
+        """Write the configuration and exchange the file, or change nothing."""
+        title, before, folder = self.found.source.host.title, self.found.data, self.swap.folder
+        mark = BYTE_ORDER_MARK.encode() if before.startswith(BYTE_ORDER_MARK.encode()) else b""
+        after = mark + self.text.encode("utf-8", "surrogatepass")
+        exposure, answers = self.diagnosis.advice.exposure or "full", self.diagnosis.measured.answers
+        try:
+            shortened = write_configuration(folder, self.servers, exposure, answers)
+            self.swap.write(before, after)
+            exchange(self.swap.file, before, after, self.swap.mode)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        terminal.print_stderr(f"{self.found.source.path} starts Louver, with the configuration {folder / FILE}")
+        for tool in shortened:
+            terminal.print_stderr(f"answers of {tool} are shortened by a view in {folder / 'views'}")
+        terminal.print_stderr(f"restart {title}. To undo: louver undo {self.found.source.host.name}")
+
+
+def prepare(machine: Machine, place: HostPlace, diagnosis: Diagnosis) -> Change:
+    """Show the exchange of the servers that have answered for Louver."""
+    source, command = place.source, _louver_command()
+    check_can_write(source.path.resolve())
+    found, swap = HostServers.read(source), swap_for(machine, source)
+    if found.servers != place.found.servers:
+        raise InvalidConfig("its servers have changed meanwhile: try again", file=str(source.path))
+    _check_not_applied(found, swap)
+    answered = {state.name for state in diagnosis.measured.states if state.problem is None}
+    servers = {name: server for name, server in place.imported.servers.items() if name in answered}
+    if not servers:
+        raise InvalidInput(f"no server of {source.path} has answered, so nothing is changed")
+    needed = _variables(servers)
+    entry = source.host.form.write(command, ["serve", "--config", str(swap.folder / FILE)], needed)
+    replaced = [place.imported.names[name] for name in servers]
+    text = replace_servers(found, replaced, _free_name(machine, found), entry)
+    _show(found, text, needed)
+    return Change(found, text, swap, servers, diagnosis)
+
+
+def _check_not_applied(found: HostServers, swap: Swap) -> None:
+    if holds_louver(found) and swap.is_recorded and found.data != swap.before:
+        hint = f"'louver undo {found.source.host.name}' first, then apply again"
+        raise InvalidConfig(f"the file has Louver already: {hint}", file=str(found.source.path))
+
+
+def _show(found: HostServers, text: str, needed: list[str]) -> None:
+    path, place = found.source.path, found.source.place
+    if path.is_symlink():
+        terminal.print_stderr(f"{path} is a link to {path.resolve()}, which is changed")
+    before, after = (masked_servers(each, place, as_toml=is_toml(path)) for each in (found.text, text))
+    for line in difference(before, after, str(path)):
+        print(terminal.printable(line), file=sys.stderr)
+    if needed:
+        title = found.source.host.title
+        terminal.print_stderr(f"where {title} runs, these environment variables must be set: {', '.join(needed)}")
+
+
+def _variables(servers: Mapping[str, dict[str, Any]]) -> list[str]:
+    return sorted({name for level in levels({**servers}) for text in strings(level) for name in variables(text)})
+
+
+def _free_name(machine: Machine, found: HostServers) -> str:
+    """A name for Louver that the host uses nowhere: of two equal names the nearer hides the other."""
+    used = set(found.names)
+    for source in machine.sources(found.source.host):
+        used |= _names_in(source)
+    return next(name for name in ("louver", *(f"louver-{n}" for n in range(2, len(used) + 3))) if name not in used)
+
+
+def _names_in(source: HostSource) -> set[str]:
+    try:
+        return set(HostServers.read(source).names)
+    except InvalidConfig:
+        # A missing or broken file uses no name.
+        return set()
+
+
+def _louver_command() -> str:
+    """The path of this program: graphical hosts lack the shell's PATH."""
+    if any((folder / "CACHEDIR.TAG").is_file() for folder in Path(sys.prefix).parents):
+        install = "uv tool install louver"
+        raise InvalidInput(f"this Louver is in a cache that may be cleared: install it first, for example by {install}")
+    sibling = Path(sys.executable).with_name("louver.exe" if os.name == "nt" else "louver")
+    return str(sibling) if sibling.is_file() else shutil.which("louver") or "louver"

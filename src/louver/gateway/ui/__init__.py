@@ -1,0 +1,1 @@
+"""The page `/ui`: look at servers, answers, policies and the audit in a browser."""
