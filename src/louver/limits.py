@@ -243,6 +243,10 @@ MAX_SESSION_ID = 3000
 MAX_ENDED_SESSIONS = 10_000
 """Ended sessions whose sealed ids a replica refuses, the latest."""
 
+MAX_WORKERS = 64
+WORKER_RESTART_S = 0.5
+"""Worker processes, and the pause before one that has died is started again, in seconds."""
+
 REPLICA_CONNECT_S = 2.0
 """How long a connection to another replica may take, in seconds, before its sessions count as lost."""
 

@@ -45,7 +45,7 @@ class HttpListener:
     address: ListenAddress
     hosts: tuple[str, ...]  # allowed besides loopback
     auth: Auth | LocalToken | None
-    socket: socket.socket  # accepts connections already
+    sockets: tuple[socket.socket, ...]  # accept connections already, one for each worker
     page: Page = "off"
 
     @classmethod
@@ -54,7 +54,7 @@ class HttpListener:
         hosts = (*address.allowed_hosts(arguments.allowed_host), *(() if auth is None else auth.allowed_hosts))
         if arguments.no_auth:
             address.check_no_auth(auth=auth is not None)
-        bound = bind_socket(address.host, address.port)
+        bound = _bind(address, arguments.workers)
         page: Page = "served" if arguments.ui else "off"
         if auth is not None or arguments.no_auth:
             return cls(address, hosts, auth, bound, page)
@@ -63,7 +63,7 @@ class HttpListener:
     @classmethod
     def open_local(cls, arguments: Namespace, address: ListenAddress) -> HttpListener:
         """The listener of `louver ui`, with the token of this machine whatever the configuration says of clients."""
-        bound = bind_socket(address.host, address.port)
+        bound = _bind(address, workers=1)
         return cls(address, (), _token(arguments, address, bound), bound, "shown")
 
     @property
@@ -117,7 +117,13 @@ class HttpListener:
             _report(f"clients need the token in {self.auth.file}")
 
     def _url(self, host: str) -> str:
-        return f"http://{host}:{self.socket.getsockname()[1]}"
+        return f"http://{host}:{self.sockets[0].getsockname()[1]}"
+
+
+def _bind(address: ListenAddress, workers: int) -> tuple[socket.socket, ...]:
+    first = bind_socket(address.host, address.port, shared=workers > 1)
+    port = first.getsockname()[1]
+    return first, *(bind_socket(address.host, port, shared=True) for _ in range(workers - 1))
 
 
 def _report(message: str) -> None:
@@ -127,12 +133,13 @@ def _report(message: str) -> None:
         terminal.print_stderr(message)
 
 
-def _token(arguments: Namespace, address: ListenAddress, bound: socket.socket) -> LocalToken:
+def _token(arguments: Namespace, address: ListenAddress, bound: tuple[socket.socket, ...]) -> LocalToken:
     # After the socket: a start that fails at it would make a token and print it nowhere.
     try:
         return local_token(_token_folder(), [address.host, address.port, *_served(arguments)])
     except InvalidInput:
-        bound.close()
+        for each in bound:
+            each.close()
         raise
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from argparse import ArgumentTypeError
 from textwrap import fill
 from typing import Any
 
 from louver import __version__
 from louver.cli.parser import Parser, one_of
+from louver.limits import MAX_WORKERS
 
 # Equal to `louver_conformance.checks.GROUPS`, which need not be installed; a test compares them.
 GROUPS = ("capability", "hint", "projection", "schema", "errors", "disclosure", "isolation", "search", "stock")
@@ -84,6 +87,13 @@ def _serve(commands: Any) -> None:
     transport.add_argument("--stdio", action="store_true", help="serve one client over standard streams (default)")
     transport.add_argument(
         "--http", metavar="HOST:PORT", help="serve many clients over Streamable HTTP at /mcp; port 0: any free port"
+    )
+    clients.add_argument(
+        "--workers",
+        metavar="N",
+        type=_worker_count,
+        default=1,
+        help="serve over HTTP with so many processes (default: 1)",
     )
     clients.add_argument("--no-auth", action="store_true", help="admit clients without a token (loopback only)")
     clients.add_argument(
@@ -418,6 +428,12 @@ def _add_request(parser: Parser) -> None:
     _add_fields(fields)
     fields.add_argument("--view", metavar="NAME", help="keep the fields of this view in the file of --views")
     fields.add_argument("--views", metavar="FILE", help="a file of views, such as list_issues.views.json")
+
+
+def _worker_count(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]?", text) or int(text) > MAX_WORKERS:
+        raise ArgumentTypeError(f"expected a number from 1 to {MAX_WORKERS}, not {text[:80]!r}")
+    return int(text)
 
 
 def _add_choice(group: Any, name: str, choices: tuple[str, ...], **settings: Any) -> None:

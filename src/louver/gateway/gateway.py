@@ -90,7 +90,7 @@ class Replica(NamedTuple):
 
     keys: tuple[str, ...]  # that they share; empty if it is alone
     url: str  # where the others reach it; empty if they cannot
-    has_own_upstreams: bool  # whether upstreams keep state for a session of a client
+    others: frozenset[str] | None = None  # the URLs of the others; `None`: any that is sealed with the keys
 
 
 class Gateway:
@@ -121,7 +121,9 @@ class Gateway:
         on_opened: Callable[[], None] = lambda: None,  # called when a client has opened the gateway
         can_reload: bool = False,  # a reload may come: announce that lists can change
         catalogues: Path | None = None,  # folder for kept catalogues; `None`: upstreams are waited for
+        replica: Replica | None = None,  # one of several processes, instead of what the configuration says
     ) -> None:
+        self._replica = replica
         self._single_client = single_client
         self._exposure: Exposure | None = exposure
         self._execute = execute
@@ -180,9 +182,15 @@ class Gateway:
 
     @property
     def replica(self) -> Replica:
-        """What other replicas have to know of this one, by the configuration in force."""
-        has_own_upstreams = any(upstream.is_isolated for upstream in self.upstreams.values())
-        return Replica(self._config.keys, self._config.replica_url, has_own_upstreams)
+        """This gateway among its replicas, by the configuration in force."""
+        if self._replica is None:
+            return Replica(self._config.keys, self._config.replica_url)
+        return self._replica._replace(keys=self._config.keys or self._replica.keys)
+
+    @property
+    def has_own_upstreams(self) -> bool:
+        """Whether upstreams keep state for the session of a client."""
+        return any(upstream.is_isolated for upstream in self.upstreams.values())
 
     def entry(self, tool: str, caller: Identity) -> Entry | None:
         """A tool with its schemas and views, as it was listed to a caller."""

@@ -14,7 +14,7 @@ import gc
 import logging
 import os
 import sys
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
 from errno import EBADF
 from fcntl import F_GETFL, fcntl
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine
 
     from louver.cli.listener import HttpListener
+    from louver.cli.workers import ServingWorker
     from louver.gateway.auth.settings import Auth
     from louver.gateway.config.reload import ConfigFile
 
@@ -46,8 +47,12 @@ logger = logging.getLogger(__name__)
 def run(arguments: Namespace) -> int:
     """Serve until the client disconnects, or until a signal ends the process."""
     address = None if arguments.http is None else ListenAddress.read(arguments.http)
-    if address is None and (arguments.no_auth or arguments.allowed_host):
-        raise InvalidInput("--no-auth and --allowed-host need --http: over stdio only the parent process is served")
+    if address is None and (arguments.no_auth or arguments.allowed_host or arguments.workers > 1):
+        raise InvalidInput(
+            "--no-auth, --allowed-host and --workers need --http: over stdio only the parent process is served"
+        )
+    if arguments.workers > 1 and arguments.example:
+        raise InvalidInput("--workers is for servers behind the gateway: the example is one process")
     if arguments.ui and (address is None or arguments.no_auth):
         raise InvalidInput("--ui needs --http, without --no-auth: the page calls tools, so its users need a token")
     if address is None and fcntl(1, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
@@ -69,6 +74,8 @@ def run(arguments: Namespace) -> int:
     logs.configure(arguments.log)
     file = None if arguments.config is None else config_file(arguments)
     config = servers.read(arguments) if file is None else file.current
+    if arguments.workers > 1 and config.replica_url:
+        raise InvalidInput("--workers has processes that share one address: leave out 'replicaUrl', or --workers")
     listener = _listener(arguments, address, config.auth)
     set_up_process()
     make_gateway = partial(
@@ -83,6 +90,8 @@ def run(arguments: Namespace) -> int:
     )
     if listener is None:
         asyncio.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
+    elif arguments.workers > 1:
+        _serve_by_workers(make_gateway, file, listener, arguments.workers)
     else:
         asyncio.run(gateway_over_http(make_gateway, file, listener))
     return 0
@@ -141,17 +150,40 @@ async def _gateway_over_stdio(
 
 
 async def gateway_over_http(
-    make_gateway: Callable[..., Gateway], file: ConfigFile | None, listener: HttpListener
+    make_gateway: Callable[..., Gateway],
+    file: ConfigFile | None,
+    listener: HttpListener,
+    worker: ServingWorker | None = None,
 ) -> None:
     from louver.gateway.serve.http import serve
 
-    with listener.socket:
-        gateway = make_gateway(single_client=False)
+    sockets = listener.sockets if worker is None else (listener.sockets[worker.number], worker.socket)
+    is_reporting = worker is None or worker.number == 0
+
+    def ready(end: Callable[[], None]) -> None:
+        (listener.report if is_reporting else by_signal)(end)
+        if worker is not None:
+            worker.end_with_parent(end)
+
+    with ExitStack() as bound:
+        for each in sockets:
+            bound.enter_context(each)
+        gateway = make_gateway(single_client=False, replica=None if worker is None else worker.replica)
         async with _gateway_lifetime(gateway, file) as exit_stack:
             app = listener.app(gateway)
-            await exit_stack.enter_async_context(_background_task(_report_and_freeze(gateway)))
-            end_streams, ready = gateway.listen_streams.close, listener.report
-            await serve(app, listener.socket, ready=ready, end_streams=end_streams, close_upstreams=exit_stack.aclose)
+            reports = _report_and_freeze(gateway) if is_reporting else _open_and_freeze(gateway)
+            await exit_stack.enter_async_context(_background_task(reports))
+            end_streams = gateway.listen_streams.close
+            await serve(app, *sockets, ready=ready, end_streams=end_streams, close_upstreams=exit_stack.aclose)
+
+
+def _serve_by_workers(
+    make_gateway: Callable[..., Gateway], file: ConfigFile | None, listener: HttpListener, count: int
+) -> None:
+    # Imported here: most gateways are one process.
+    from louver.cli.workers import Workers
+
+    Workers(count, lambda worker: asyncio.run(gateway_over_http(make_gateway, file, listener, worker))).run()
 
 
 @asynccontextmanager
@@ -186,6 +218,11 @@ async def _background_task(work: Coroutine[Any, Any, None]) -> AsyncGenerator[No
 
 async def _report_and_freeze(gateway: Gateway) -> None:
     await _report_upstreams(gateway)
+    await _open_and_freeze(gateway)
+
+
+async def _open_and_freeze(gateway: Gateway) -> None:
+    await gateway.open()
     # These objects stay: exclude them from the garbage collections that large answers cause.
     gc.freeze()
 

@@ -55,7 +55,7 @@ class Replicas:
         replica = self._gateway.replica
         sealed_id = None
         if self._seal is not None:
-            belongs_to = replica.url if replica.has_own_upstreams else None
+            belongs_to = replica.url if self._gateway.has_own_upstreams else None
             sealed_id = self._seal.seal(SealedSession(params, exchange.identity.key, belongs_to))
         return secrets.token_hex(16) if sealed_id is None else sealed_id
 
@@ -92,7 +92,8 @@ class Replicas:
         if not url:
             answered = message.get("id") if message is not None and "method" not in message else None
             url = self._url_in(answered) or self._url_in(exchange.headers.get(LAST_EVENT_HEADER))
-        if not url or url == self._gateway.replica.url:
+        replica = self._gateway.replica
+        if not url or url == replica.url or (replica.others is not None and url not in replica.others):
             return False
         if self._client is None:
             # Imported only now: most gateways pass nothing on.

@@ -1,0 +1,67 @@
+"""`louver serve --http --workers N`: processes that serve each other's sessions, and end together."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import pytest
+
+from gateway.gateways import LOUVER_ITSELF
+from gateway.raw import HANDSHAKE, STATELESS, raw
+from gateway.serve.test_replicas import ROOT, ROOTS
+from gateway.served import children, config, fixture, lives, serving, until
+
+pytestmark = pytest.mark.anyio
+
+WORKERS = 3
+
+
+@pytest.fixture
+def served(tmp_path):
+    servers = {"sticky": fixture("replica_state")}
+    options = config(tmp_path, servers)
+    with serving(*options, "--workers", str(WORKERS), command=LOUVER_ITSELF) as served:
+        yield served
+
+
+async def gone(pids):
+    await until(lambda: not any(map(lives, pids)))
+
+
+async def test_every_worker_serves_every_session(served):
+    assert len(children(served.pid)) == WORKERS
+    async with raw(served.url, HANDSHAKE, **ROOTS) as client:
+        client.client.headers["connection"] = "close"
+        for number in range(1, 4 * WORKERS):
+            result = await client.call("count")
+            assert result["structuredContent"] == {"count": number, "roots": [ROOT]}
+    async with raw(served.url, STATELESS) as client:
+        for _ in range(2 * WORKERS):
+            assert [tool["name"] for tool in (await client.result("tools/list"))["tools"]] == ["count"]
+
+
+async def test_a_worker_that_dies_is_started_again(served):
+    [killed, *others] = children(served.pid)
+    os.kill(killed, signal.SIGKILL)
+    served.says("has ended with status -9, and is started again")
+    await until(lambda: len(children(served.pid)) == WORKERS)
+    assert {*others} < {*children(served.pid)}
+    async with raw(served.url, HANDSHAKE, **ROOTS) as client:
+        assert (await client.call("count"))["structuredContent"]["count"] == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+async def test_a_signal_ends_all(served, number):
+    workers = children(served.pid)
+    servers = [pid for worker in workers for pid in children(worker)]
+    os.kill(served.pid, number)
+    assert await asyncio.to_thread(served.ends) == 0
+    await gone([*workers, *servers])
+
+
+async def test_workers_end_with_the_process_that_has_started_them(served):
+    workers = children(served.pid)
+    served.process.kill()
+    await gone(workers)
