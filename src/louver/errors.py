@@ -254,6 +254,12 @@ class UnknownResult(LouverError):
         super().__init__("no result is kept here for you, or no more: call the tool again")
 
 
+class StateUnavailable(LouverError):
+    """The store of state that replicas share does not answer, or refuses."""
+
+    code = "STATE_UNAVAILABLE"
+
+
 class MissingToolSelection(LouverError):
     """A read of tool descriptions that names no tool; `examples` are valid URIs."""
 

@@ -247,6 +247,24 @@ MAX_WORKERS = 64
 WORKER_RESTART_S = 0.5
 """Worker processes, and the pause before one that has died is started again, in seconds."""
 
+STATE_ANSWER_S = 2.0
+"""How long a store of state that replicas share may take to answer, in seconds. One next door takes a millisecond."""
+
+STATE_RETRY_S = 1.0
+"""How long such a store is left alone after it has failed, in seconds; what needs it is refused meanwhile."""
+
+STATE_SILENT_S = 15.0
+"""Silence after which it is checked that the channel of the replicas is still connected, in seconds."""
+
+STATE_CONNECTIONS = 4
+"""Connections of a replica to Postgres, besides that of the channel. Only kept results use them."""
+
+MAX_STATE_MESSAGE = 7000
+"""Longest message to the other replicas, in characters: Postgres takes 8,000 bytes."""
+
+MAX_SHARED_RESULT_BYTES = 32 * 1024 * 1024
+"""Largest result in a store that replicas share, in bytes of JSON: it is sent within `STATE_ANSWER_S`."""
+
 REPLICA_CONNECT_S = 2.0
 """How long a connection to another replica may take, in seconds, before its sessions count as lost."""
 

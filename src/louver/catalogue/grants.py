@@ -10,7 +10,6 @@ Source: 000 section 5, for protocol revisions without sessions; the form is ours
 from __future__ import annotations
 
 import hashlib
-import hmac
 import logging
 import os
 import struct
@@ -21,7 +20,7 @@ from weakref import WeakKeyDictionary
 from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
 
 from louver.core.json import canonical
-from louver.core.secret_key import MIN_KEY_BYTES, secret_bytes
+from louver.core.secret_key import MIN_KEY_BYTES, derived_key
 from louver.limits import GRANT_S
 
 if TYPE_CHECKING:
@@ -43,7 +42,8 @@ class Grants:
         self, keys: Sequence[bytes | str] = (), *, audience: str, clock: Callable[[], float] = time.time
     ) -> None:
         self._wonders = not keys
-        self._codec = AESGCMRequestStateCodec([*dict.fromkeys(map(_derived, keys))] or [os.urandom(MIN_KEY_BYTES)])
+        derived = dict.fromkeys(derived_key(key, b"louver grant") for key in keys)
+        self._codec = AESGCMRequestStateCodec([*derived] or [os.urandom(MIN_KEY_BYTES)])
         self._audience = audience
         self._clock = clock
         self.read_over: WeakKeyDictionary[Any, dict[PrincipalKey | None, dict[str, str]]] = WeakKeyDictionary()
@@ -76,8 +76,3 @@ class Grants:
                 "a grant was sealed by another process: give all workers the same `keys`, "
                 "or their clients read descriptions again and again"
             )
-
-
-def _derived(key: bytes | str) -> bytes:
-    """A key for grants alone: no other token sealed with the same secret is a valid grant."""
-    return hmac.digest(secret_bytes(key), b"louver grant", "sha256")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hmac
+
 from louver.errors import LouverError
 
 MIN_KEY_BYTES = 32
@@ -13,3 +15,8 @@ def secret_bytes(key: bytes | str) -> bytes:
     if len(secret) < MIN_KEY_BYTES:
         raise LouverError(f"a key has at least {MIN_KEY_BYTES} bytes of secret randomness, this one {len(secret)}")
     return secret
+
+
+def derived_key(key: bytes | str, purpose: bytes) -> bytes:
+    """A key for one purpose: nothing that is sealed with the same secret for another purpose is valid."""
+    return hmac.digest(secret_bytes(key), purpose, "sha256")

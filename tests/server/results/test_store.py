@@ -143,7 +143,7 @@ def test_a_file_is_swept_when_it_is_opened(tmp_path, clock):
 @pytest.fixture
 def left(monkeypatch):
     """What each sweep tells of what is left, as it comes; what has expired is removed at once."""
-    monkeypatch.setattr("louver.server.results.results.SWEEP_AFTER_S", 0.0)
+    monkeypatch.setattr("louver.server.results.local_store.SWEEP_AFTER_S", 0.0)
     left = asyncio.Queue()
 
     def noted(sweep):
@@ -188,7 +188,7 @@ REQUEST = asks()
 async def until_left(results, count, left):
     """Wait until just so many are left in a store in memory."""
     with anyio.fail_after(10):
-        while len(results._store._kept) != count:
+        while len(results._store._store._kept) != count:
             await left.get()
 
 

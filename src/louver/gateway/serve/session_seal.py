@@ -7,7 +7,6 @@ A session whose servers keep state for it belongs to one replica: its id names t
 
 from __future__ import annotations
 
-import hmac
 import json
 import time
 import zlib
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import compact, members
-from louver.core.secret_key import secret_bytes
+from louver.core.secret_key import derived_key
 from louver.limits import MAX_SESSION_ID, SEALED_SESSION_S
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ class SessionSeal:
         from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
 
         self._invalid = InvalidRequestState
-        self._codec = AESGCMRequestStateCodec([_derived(key, b"louver session") for key in dict.fromkeys(keys)])
-        self._url_codec = AESGCMRequestStateCodec([_derived(key, b"louver replica") for key in dict.fromkeys(keys)])
+        self._codec = AESGCMRequestStateCodec([derived_key(key, b"louver session") for key in dict.fromkeys(keys)])
+        self._url_codec = AESGCMRequestStateCodec([derived_key(key, b"louver replica") for key in dict.fromkeys(keys)])
         self._clock = clock
 
     def seal(self, session: SealedSession) -> str | None:
@@ -77,8 +76,3 @@ def _needed(params: dict[str, Any]) -> dict[str, Any]:
     """The params without what only a person would look at, such as icons."""
     info = {key: value for key, value in members(params.get("clientInfo")).items() if key in ("name", "version")}
     return {**{key: params[key] for key in ("protocolVersion", "capabilities") if key in params}, "clientInfo": info}
-
-
-def _derived(key: str, purpose: bytes) -> bytes:
-    """A key for one purpose: nothing else that is sealed with the same secret is valid."""
-    return hmac.digest(secret_bytes(key), purpose, "sha256")

@@ -9,7 +9,6 @@ Handles are random, and keys include the owner: a foreign, a guessed and an expi
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import secrets
@@ -20,10 +19,12 @@ from typing import TYPE_CHECKING, Final
 
 from louver.concurrency.offload import in_thread
 from louver.core.json import canonical, compact
-from louver.errors import LouverError, UnknownResult
-from louver.limits import HANDLE_BYTES, KEPT_MINUTES, KEPT_OVER_BYTES, MAX_KEPT_MINUTES, SWEEP_AFTER_S
+from louver.errors import LouverError, StateUnavailable, UnknownResult
+from louver.limits import HANDLE_BYTES, KEPT_MINUTES, KEPT_OVER_BYTES, MAX_KEPT_MINUTES
 from louver.protocol.names import RESULTS_URI
+from louver.server.results.local_store import LocalStore
 from louver.server.results.store import MEMORY, open_store
+from louver.state.url import StateUrl, is_state_url
 
 if TYPE_CHECKING:
     import os
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json, Schema
     from louver.server.request import Request
-    from louver.server.results.store import Store
+    from louver.server.results.store import ResultStore
+    from louver.state.shared import SharedState
 
 
 _MINUTE_S: Final = 60.0
@@ -44,7 +46,8 @@ class KeptResults:
     Args:
         over_bytes: Answers with a larger output are kept, in bytes of its JSON.
         minutes: How long they are kept.
-        store: `memory`, or the path of a SQLite file, which survives the process.
+        store: `memory`; the path of a SQLite file, which survives the process; or the URL of Redis, Valkey or
+            Postgres, which several machines share.
         clock: Seconds since the epoch.
 
     Raises:
@@ -53,7 +56,7 @@ class KeptResults:
 
     over_bytes: int = KEPT_OVER_BYTES
     minutes: float = KEPT_MINUTES
-    store: str | os.PathLike[str] = MEMORY
+    store: str | os.PathLike[str] = field(default=MEMORY, repr=False)  # a URL may hold a password
     clock: Callable[[], float] = field(default=time.time, repr=False)
 
     def __post_init__(self) -> None:
@@ -78,12 +81,13 @@ class ResultInfo:
 
 
 class Results:
-    """Keeps results and finds them again. Expired ones are removed soon after, or when the file is next opened."""
+    """Keeps results and finds them again."""
 
-    def __init__(self, options: KeptResults) -> None:
+    def __init__(
+        self, options: KeptResults, open_state: Callable[[StateUrl], SharedState] | None = None
+    ) -> None:  # `None`: a store of its own
         self.options = options
-        self._store = open_store(options.store, options.clock)
-        self._expiry = ExpiryTimer(self._store, options.clock)
+        self._store = _open_store(options, open_state)
         self._scope: Callable[[Request], str] = _everybody
 
     def scoped_to(self, scope: Callable[[Request], str]) -> Results:
@@ -93,7 +97,7 @@ class Results:
         return scoped
 
     async def keep(self, text: str, info: ResultInfo, request: Request) -> str | None:
-        """Keep a value, given as JSON, for the caller; return its URI, or `None` if it is too large."""
+        """Keep a value, given as JSON, for the caller; return its URI, or `None` if the store does not take it."""
         handle = secrets.token_urlsafe(HANDLE_BYTES)
         is_kept = await self._put(self._key(handle, request), self.options.seconds, info, text)
         return f"{RESULTS_URI}{handle}" if is_kept else None
@@ -104,15 +108,12 @@ class Results:
         await self._put(key, seconds, ResultInfo("", upstream=server), "null")
 
     async def find(self, handle: str, request: Request) -> tuple[ResultInfo, Json]:
-        """The kept value; UnknownResult if there is none, or if it is not the caller's."""
-        key = self._key(handle, request)
-        # Other processes may have left results in the file.
-        self._expiry.schedule(self.options.seconds)
+        """The kept value; UnknownResult if there is none, or not the caller's; StateUnavailable."""
+        stored = await self._store.get(self._key(handle, request))
+        if stored is None:
+            raise UnknownResult
 
         def load() -> tuple[ResultInfo, Json]:
-            stored = self._store.get(key)
-            if stored is None:
-                raise UnknownResult
             info, value = (json.loads(part.decode("utf-8", "surrogatepass")) for part in stored)
             return ResultInfo(**info), value
 
@@ -122,14 +123,23 @@ class Results:
         return hashlib.sha256(canonical([handle, request.holder, self._scope(request)])).hexdigest()
 
     async def _put(self, key: str, seconds: float, info: ResultInfo, text: str) -> bool:
-        expires = self.options.clock() + seconds
+        stored = await in_thread(lambda: (_bytes(compact(asdict(info))), _bytes(text)))
+        try:
+            return await self._store.put(key, seconds, stored)
+        except StateUnavailable:
+            # It is logged there. The tool has run: its answer is sent.
+            return False
 
-        def put() -> bool:
-            return self._store.put(key, expires, (_bytes(compact(asdict(info))), _bytes(text)))
 
-        is_kept = await in_thread(put)
-        self._expiry.schedule(seconds)
-        return is_kept
+def _open_store(options: KeptResults, open_state: Callable[[StateUrl], SharedState] | None) -> ResultStore:
+    location = options.store
+    if isinstance(location, str) and is_state_url(location):
+        # Imported only now: most servers share nothing.
+        from louver.server.results.shared_store import SharedStore
+        from louver.state.shared import SharedState
+
+        return SharedStore((open_state or SharedState)(StateUrl.read(location)))
+    return LocalStore(open_store(location, options.clock), options.seconds, options.clock)
 
 
 def _everybody(_: Request) -> str:
@@ -143,31 +153,3 @@ def is_kept_result(request: Request) -> bool:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
-
-
-class ExpiryTimer:
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
-        self._store = store
-        self._clock = clock
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer: asyncio.TimerHandle | None = None
-
-    def schedule(self, seconds: float) -> None:
-        """Remove expired results in so many seconds, unless an earlier sweep is due."""
-        loop = asyncio.get_running_loop()
-        due = loop.time() + seconds + SWEEP_AFTER_S
-        # A timer of another event loop may never fire: that loop may have ended.
-        if self._timer is not None and self._loop is loop:
-            if self._timer.when() <= due:
-                return
-            self._timer.cancel()
-        self._loop, self._timer = loop, loop.call_at(due, self._sweep)
-
-    def _sweep(self) -> None:
-        # Results kept from here on set a new timer: the sweep below may miss them.
-        self._timer = None
-        asyncio.get_running_loop().run_in_executor(None, self._store.sweep).add_done_callback(self._on_swept)
-
-    def _on_swept(self, swept: asyncio.Future[float | None]) -> None:
-        if (due := swept.result()) is not None:
-            self.schedule(max(0.0, due - self._clock()))

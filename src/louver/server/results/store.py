@@ -1,4 +1,4 @@
-"""The store of kept results: in memory, or in a file (`sqlite_store.py`).
+"""The store of kept results: in memory, in a file (`sqlite_store.py`), or shared by replicas (`shared_store.py`).
 
 A key is a digest that does not reveal the handle, so a reader of the file gets no handles.
 """
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 Stored = tuple[bytes, bytes]  # what is known of a value, and the value, each as JSON
 
 MEMORY: Final = "memory"
+
+
+class ResultStore(Protocol):
+    """Keeps values for a while, here or elsewhere; raises StateUnavailable if it is elsewhere, and not reached."""
+
+    async def put(self, key: str, seconds: float, stored: Stored) -> bool:
+        """Keep a value; `False` if it is too large."""
+        ...
+
+    async def get(self, key: str) -> Stored | None: ...
 
 
 class Store(Protocol):

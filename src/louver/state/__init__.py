@@ -1,0 +1,1 @@
+"""State that the replicas of a gateway share, on Redis, Valkey or Postgres."""
