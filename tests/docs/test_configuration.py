@@ -22,6 +22,7 @@ SECTIONS = {
     "when": "when a rule fires",
     "host": "a host",
     "warnings": "warnings",
+    "limits": "limits on calls",
     "results": "kept results",
     "auth": "authentication",
     "introspection": "introspection",

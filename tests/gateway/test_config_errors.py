@@ -67,6 +67,21 @@ WRONG = {
         2,
         "'store': there is no such folder: 'no/where'",
     ),
+    "a store that is none": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"state": "redis://:${TOKEN}@:6379"}}',
+        2,
+        "'state': expected the URL of a store, as redis://10.0.0.7:6379/0 or postgres://10.0.0.7/louver, or file:PATH",
+    ),
+    "state of another kind": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"state": "mysql://${TOKEN}"}}',
+        2,
+        "'state': expected the URL of a store",
+    ),
+    "no calls at all": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"limits": {"toolsPerMinute": {"t": 0}}}}',
+        2,
+        "'t': expected a whole number from 1",
+    ),
     "a folder of a variable that is not there": (
         SERVERS % '{"command": "a",\n"louver": {"views": "views/${TOKEN}"}}',
         3,
@@ -85,9 +100,8 @@ WRONG = {
     "an unknown setting": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
-        "'inspect', 'catalogue', 'learn', 'exports', 'keys', 'replicaUrl', 'warnings', 'keepResults', 'pseudonymKey', "
-        "'auth', 'principal', "
-        "'audit'; did you mean 'listing'?",
+        "'inspect', 'catalogue', 'learn', 'exports', 'keys', 'replicaUrl', 'state', 'limits', 'warnings', "
+        "'keepResults', 'pseudonymKey', 'auth', 'principal', 'audit'; did you mean 'listing'?",
     ),
     "settings that are none": ('{"mcpServers": {"a": {"command": "a"}},\n"louver": "all"}', 2, "'louver': expected an"),
     "a server that is a text": (SERVERS % '"npx"', 2, "server 'a': expected an object, not a string"),

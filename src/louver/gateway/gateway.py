@@ -29,6 +29,7 @@ from louver.gateway.pipeline import Files, Pipeline
 from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
 from louver.gateway.routing.dispatch import Dispatcher
 from louver.gateway.routing.single import SingleRoute
+from louver.gateway.shared_state import GatewayState
 from louver.gateway.transports.budgets import UpstreamBudgets
 from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.kept_catalogue import CatalogueFolder
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import Params
     from louver.server.audit.writer import AuditWriter
     from louver.server.request import Request
+    from louver.state.shared import SharedState
 
 SERVER_INFO: Final = {"name": "louver", "version": __version__}
 
@@ -136,7 +138,6 @@ class Gateway:
         self.upstreams: dict[str, Upstream] = {}
         # Includes upstreams that a reload removed: they may return, with the clients that they served.
         self._all_upstreams: dict[str, Upstream] = {}
-        self._pipeline = Pipeline(SERVER_INFO, self.listen_streams, on_opened, self._remove_client)
         self._learned: dict[Path, LearnedFields] = {}
         self._audit: AuditWriter | None = None
         self._audit_settings: AuditSettings | None = None
@@ -147,6 +148,8 @@ class Gateway:
             from louver.gateway.config.read import as_config
 
             config = as_config(config)
+        self._state = GatewayState(config, lambda: self.upstreams)
+        self._pipeline = Pipeline(SERVER_INFO, self.listen_streams, on_opened, self._remove_client, self._state)
         self._apply(config)
 
     async def __aenter__(self) -> Self:
@@ -181,11 +184,16 @@ class Gateway:
         return self._pipeline.input_schema(tool, principal)
 
     @property
+    def state(self) -> SharedState | None:
+        """The state that it shares with its replicas."""
+        return self._state.shared
+
+    @property
     def replica(self) -> Replica:
         """This gateway among its replicas, by the configuration in force."""
         if self._replica is None:
             return Replica(self._config.keys, self._config.replica_url)
-        return self._replica._replace(keys=self._config.keys or self._replica.keys)
+        return self._replica._replace(keys=self._config.keys)
 
     @property
     def has_own_upstreams(self) -> bool:
@@ -203,6 +211,7 @@ class Gateway:
 
     async def open(self) -> list[UpstreamState]:
         """Open all available upstreams and report their states."""
+        self._state.listen()
         states = await asyncio.gather(*map(self.state_of, self._config.upstreams))
         if self._pipeline.scripts is not None:
             await self._pipeline.scripts.is_ready()
@@ -229,9 +238,9 @@ class Gateway:
         )
 
     async def reconfigure(self, config: Config) -> None:
-        """Switch to another configuration; upstreams that it leaves unchanged keep their sessions."""
+        """Switch to another configuration, but for its `state`; unchanged upstreams keep their sessions."""
         clients = {client for upstream in self._all_upstreams.values() for client in upstream.clients}
-        replaced_scripts = self._apply(config)
+        replaced_scripts = self._apply(replace(config, state=self._config.state))
         await self._wait_closed(*replaced_scripts)
         for change in sorted(LIST_CHANGED_METHODS):
             await self._publish(change, None)
@@ -246,8 +255,9 @@ class Gateway:
         await self._wait_closed(*([] if self._pipeline.scripts is None else [self._pipeline.scripts]))
 
     async def close(self) -> None:
-        """End all upstreams, then close the audit log."""
+        """End all upstreams, then close the stores of state and the audit log."""
         await self.end()
+        await self._state.close()
         if self._audit is not None:
             self._audit.close()
 
@@ -293,6 +303,7 @@ class Gateway:
         """Apply a configuration and return the scripts that it replaces; if it raises, nothing has changed."""
         config = self._with_overrides(config)
         files = Files(config, self._server_name, self._learned)
+        self._state.reconfigure(config)
         retained = self._pipeline.retained_for(config)
         audit = self._audit_for(config.audit)
         self._reconfigure(config)
@@ -332,7 +343,8 @@ class Gateway:
         upstreams = config.upstreams
         if self._ready_views:
             upstreams = tuple(replace(each, ready_views=True) for each in upstreams)
-        return replace(config, upstreams=upstreams, exposure=exposure, execute=execute)
+        keys = config.keys or (() if self._replica is None else self._replica.keys)
+        return replace(config, upstreams=upstreams, exposure=exposure, execute=execute, keys=keys)
 
     def _server_name(self, upstream: str) -> str | None:
         """The name in an upstream's `serverInfo`, once it has been opened."""
@@ -361,6 +373,7 @@ class Gateway:
                     single_client=self._single_client,
                     publish=self._publish,
                     availability_listeners=self._availability_listeners,
+                    pass_on=self._state.pass_on(name),
                 )
         self._config = config
         self.upstreams = {each.name: self._all_upstreams[each.name] for each in config.upstreams}

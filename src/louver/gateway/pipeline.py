@@ -1,8 +1,8 @@
 """The middleware in front of the routes, outermost first, for each exposure.
 
-    full                  picker app ─ projection ─ tracing ─ forward
-    minimal               disclosure ─ projection ─ tracing ─ forward
-    discovery, gateway    built-in tools ─ projection ─ tracing ─ forward
+    full                  picker app ─ projection ─ call limits ─ tracing ─ forward
+    minimal               disclosure ─ projection ─ call limits ─ tracing ─ forward
+    discovery, gateway    built-in tools ─ projection ─ call limits ─ tracing ─ forward
 
 With scripts, `full` and `minimal` also begin with the built-in script tool, so its calls pass the other layers.
 """
@@ -47,11 +47,13 @@ if TYPE_CHECKING:
     from louver.core.paths.path import FieldPath
     from louver.gateway.clients.client import GatewayClient
     from louver.gateway.clients.listen import ListenStreams
-    from louver.gateway.config.model import Config, ExecuteLevel
+    from louver.gateway.config.model import Config, ExecuteLevel, LimitSettings
     from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.middleware.built_in_tools import BuiltInTools, ToolProvider
+    from louver.gateway.middleware.call_limits import CallLimits
     from louver.gateway.routing.single import Routes
     from louver.gateway.scripting.sandbox import Level
+    from louver.gateway.shared_state import GatewayState
     from louver.gateway.single_tool.exports import Exports
     from louver.gateway.upstream.upstream import Upstream
     from louver.server.audit.middleware import AuditMiddleware, ToolOwner
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from louver.server.policy.enforcer import PolicyEnforcer
     from louver.server.request import Identity, Next, Request, Step
     from louver.server.search import Search
+    from louver.state.shared import SharedState
 
 
 # The parameters of the single tool that reduce an answer, as a warning names them.
@@ -76,6 +79,7 @@ class Files:
         is_single = len(config.upstreams) == 1
         prefixes = {each.name: "" if is_single else f"{each.name}{SEPARATOR}" for each in config.upstreams}
         self._prefixes = prefixes
+        self._limited = config.limits.tools_per_minute
         self.default_views = {
             f"{prefixes[each.name]}{tool}": view
             for each in config.upstreams
@@ -143,6 +147,7 @@ class Files:
             "a file holds views of": self.views.tools_in_files(),
             "a file declares the output of": self.schemas.tools(),
             "a file describes": self.descriptions.tools(),
+            "a limit is given for": self._limited,
         }
         unknown = [
             (kind, name.removeprefix(prefix))
@@ -173,6 +178,7 @@ class RetainedState(NamedTuple):
 
     results: Results | None
     grants: Grants | None  # for the exposure `minimal`
+    call_limits: CallLimits | None
 
 
 class Pipeline:
@@ -184,6 +190,7 @@ class Pipeline:
         listen_streams: ListenStreams,
         on_opened: Callable[[], None],
         remove_client: Callable[[GatewayClient], Awaitable[None]],
+        state: GatewayState,
     ) -> None:
         self.scripts: ScriptRunner | None = None
         self.answer: Next
@@ -191,7 +198,8 @@ class Pipeline:
         self._listen_streams = listen_streams
         self._on_opened = on_opened
         self._remove_client = remove_client
-        self._retained = RetainedState(None, None)
+        self._state = state
+        self._retained = RetainedState(None, None, None)
         self._grant_keys: tuple[str, ...] = ()
         self._argument: Argument = "off"
         self._audit: AuditWriter | None = None
@@ -211,18 +219,20 @@ class Pipeline:
 
     def retained_for(self, config: Config) -> RetainedState:
         """The kept state for a configuration: the current one where it fits."""
-        results, grants = self._retained
+        results, grants, call_limits = self._retained
         wanted = config.keep_results
         if wanted is None and config.exposure == "gateway":
             # For exports only: no answer is over this threshold.
             wanted = KeptResults(over_bytes=MAX_RESULTS_BYTES)
         if wanted is None or results is None or results.options != wanted:
-            results = None if wanted is None else Results(wanted)
+            results = None if wanted is None else Results(wanted, self._state.open)
         if config.keys != self._grant_keys:
             grants = None
         if grants is None and config.exposure == "minimal" and config.disclosure == "enforce":
             grants = _grants(config.keys)
-        return RetainedState(results, grants)
+        if call_limits is None or call_limits.settings != config.limits:
+            call_limits = _call_limits(config.limits, self._server_info, self._state.shared)
+        return RetainedState(results, grants, call_limits)
 
     def build(
         self,
@@ -250,7 +260,7 @@ class Pipeline:
         results = retained.results
         if results is not None and enforcers:
             results = results.scoped_to(scope)
-        self._retained, self._grant_keys = RetainedState(results, retained.grants), config.keys
+        self._retained, self._grant_keys = retained._replace(results=results), config.keys
         self._audit = audit
         replaced_scripts = self._reconfigure_scripts(config.execute)
         if self.scripts is not None:
@@ -275,7 +285,8 @@ class Pipeline:
                 close_layers()
                 registries.pop(seen_by, None)
 
-            return in_order([*steps, trace_request], forward), close
+            limits = [] if retained.call_limits is None else [retained.call_limits]
+            return in_order([*steps, *limits, trace_request], forward), close
 
         if enforcers:
             per_audience = PerAudience(
@@ -313,7 +324,9 @@ class Pipeline:
                 RequestOptions(self._argument, files.default_views, files.shipped_prefixes, config.argument_name),
                 config.listing,
                 exact=config.exposure != "full",
-                search=_search(is_single=len(upstreams) == 1) if config.exposure in ("minimal", "gateway") else None,
+                search=self._search(is_single=len(upstreams) == 1)
+                if config.exposure in ("minimal", "gateway")
+                else None,
                 schemas=schemas,
                 extras=extras,
                 when_listed=partial(use_registry, tools),
@@ -357,10 +370,17 @@ class Pipeline:
             self._listen_streams.on_tools_changed,
             files,
             grants,
-            ReadLimits(),
+            ReadLimits(state=self._state.shared),
             on_error=on_error,
             hosts=hosts,
         )
+
+    def _search(self, *, is_single: bool) -> Search:
+        # Lazy import: only search needs SQLite.
+        from louver.server.search import Search
+
+        state = self._state.shared
+        return Search(state=state) if is_single else Search(split_name, state=state)
 
     def _reconfigure_scripts(self, level: ExecuteLevel | None) -> list[ScriptRunner]:
         before = self.scripts
@@ -395,11 +415,13 @@ def _no_op() -> None:
     pass
 
 
-def _search(*, is_single: bool) -> Search:
-    # Lazy import: only search needs SQLite.
-    from louver.server.search import Search
+def _call_limits(settings: LimitSettings, server_info: dict[str, Any], state: SharedState | None) -> CallLimits | None:
+    if settings.calls_per_minute is None and not settings.tools_per_minute:
+        return None
+    # Lazy import: most gateways have no limits.
+    from louver.gateway.middleware.call_limits import CallLimits
 
-    return Search() if is_single else Search(split_name)
+    return CallLimits(settings, server_info, state)
 
 
 def _tool_provider_of(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from louver.catalogue.grants import PrincipalKey
     from louver.core.json import Json
 
-_NUMBER = f"{DISCLOSURE}/number"
+_NAME = f"{DISCLOSURE}/name"
 _HOLDER = f"{RESULT}/holder"
 _numbers = count(1)
 
@@ -136,9 +136,9 @@ class Request:
             return f"principal {digest(list(self.identity.key))}"
         if self.lasts:
             state = self.connection.state
-            if _NUMBER not in state:
-                state[_NUMBER] = next(_numbers)
-            return f"connection {state[_NUMBER]}"
+            if _NAME not in state:
+                state[_NAME] = str(next(_numbers))
+            return f"connection {state[_NAME]}"
         return f"address {'none' if self.address is None else self.address}"
 
     @property
@@ -147,6 +147,12 @@ class Request:
         # Random, not counted: a store can outlive this process.
         here = self.connection.state.setdefault(_HOLDER, secrets.token_hex(16)) if self.lasts else None
         return [here, None if self.identity.key is None else list(self.identity.key)]
+
+
+def name_connection(connection: ClientConnection, session: str) -> None:
+    """Name a connection by the digest of its session: the same at all replicas that serve it."""
+    connection.state[_HOLDER] = session
+    connection.state[_NAME] = session[:8]
 
 
 Next = Callable[[Request], Awaitable[dict[str, Any]]]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from louver.catalogue.search.document import Named
     from louver.catalogue.search.ranking import Ranking
     from louver.server.request import Next, Request
+    from louver.state.shared import SharedState
 
 # Added to the server's instructions.
 INSTRUCTIONS: Final = (
@@ -50,9 +51,11 @@ _CURSOR: Final = "search:"
 class Search:
     """Answers `tools/list` with a query; `named` splits a tool's name into server and name there."""
 
-    def __init__(self, split_name: Named = alone, per_minute: int = QUERIES_PER_MINUTE) -> None:
+    def __init__(
+        self, split_name: Named = alone, per_minute: int = QUERIES_PER_MINUTE, state: SharedState | None = None
+    ) -> None:
         self._rankings = Rankings(split_name)
-        self._limiter = RateLimiter("queries", per_minute)
+        self._limiter = RateLimiter("queries", per_minute, state=state)
         self._ranking_lock = anyio.Lock()
 
     async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
@@ -80,7 +83,7 @@ class Search:
                 _refuse_search_cursor(params.get("cursor"))
                 return await call_next(_without_query(request))
             # Counted with a cursor too: a forged one costs a full list and ranking before it is refused.
-            self._limiter.admit(rate_limit_key(request))
+            await self._limiter.admit(rate_limit_key(request))
             return await self._matches(query, params.get("cursor"), request, call_next)
         except (InvalidQuery, InvalidCursor, RateLimited) as error:
             raise protocol_error(error) from None

@@ -228,6 +228,7 @@ def test_the_examples_of_the_schema_are_read(tmp_path):
     rules = {"rules": [{"name": "all", "hash": ["author"]}]}
     (tmp_path / "tracker.policy.json").write_text(json.dumps({"version": "1", "tools": {"list_issues": rules}}))
     environ = {"TRACKER_TOKEN": "t", "LOUVER_KEY": 32 * "k", "LOUVER_PSEUDONYM_KEY": 32 * "p"}
+    environ["LOUVER_STATE"] = "redis://:secret@127.0.0.1:6379/0"
     for example in schema()["examples"]:
         assert read_config(write(tmp_path, json.dumps(example)), environ).upstreams
 

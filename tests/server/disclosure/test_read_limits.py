@@ -32,39 +32,39 @@ def clock():
     return Clock()
 
 
-def admitted(reads, reader, times):
+async def admitted(reads, reader, times):
     """How many of so many reads are admitted."""
     count = 0
     for _ in range(times):
         try:
-            reads.admit(reader)
+            await reads.admit(reader)
         except RateLimited:
             continue
         count += 1
     return count
 
 
-def test_so_many_reads_a_minute_and_no_more(clock):
+async def test_so_many_reads_a_minute_and_no_more(clock):
     """000 section 10.3; 120 is ours. Any minute, not the clock's."""
     reads = ReadLimits(clock=clock)
-    assert admitted(reads, "a", READS_PER_MINUTE // 2) == READS_PER_MINUTE // 2
+    assert await admitted(reads, "a", READS_PER_MINUTE // 2) == READS_PER_MINUTE // 2
     clock.now += 40
-    assert admitted(reads, "a", READS_PER_MINUTE) == READS_PER_MINUTE // 2
+    assert await admitted(reads, "a", READS_PER_MINUTE) == READS_PER_MINUTE // 2
     clock.now += 19.9
-    assert admitted(reads, "a", 1) == 0
+    assert await admitted(reads, "a", 1) == 0
     clock.now += 0.1
-    assert admitted(reads, "a", READS_PER_MINUTE) == READS_PER_MINUTE // 2
+    assert await admitted(reads, "a", READS_PER_MINUTE) == READS_PER_MINUTE // 2
     clock.now += 60
-    assert admitted(reads, "a", READS_PER_MINUTE + 1) == READS_PER_MINUTE
+    assert await admitted(reads, "a", READS_PER_MINUTE + 1) == READS_PER_MINUTE
 
 
-def test_a_refusal_says_when_to_read_again(clock):
+async def test_a_refusal_says_when_to_read_again(clock):
     """Ours: whole seconds, and no fewer than it takes."""
     reads = ReadLimits(1, clock=clock)
-    reads.admit("a")
+    await reads.admit("a")
     clock.now += 0.5
     with pytest.raises(RateLimited) as refused:
-        reads.admit("a")
+        await reads.admit("a")
     assert refused.value.to_json() == {
         "code": "RATE_LIMITED",
         "message": "a caller may make 1 reads of descriptions a minute: ask again in 60 s",
@@ -72,13 +72,13 @@ def test_a_refusal_says_when_to_read_again(clock):
         "retryAfterSeconds": 60,
     }
     clock.now += 59.5
-    reads.admit("a")
+    await reads.admit("a")
 
 
-def test_each_caller_has_a_minute_of_its_own(clock):
+async def test_each_caller_has_a_minute_of_its_own(clock):
     """Ours."""
     reads = ReadLimits(3, clock=clock)
-    assert [admitted(reads, reader, 5) for reader in ("a", "b", "a")] == [3, 3, 0]
+    assert [await admitted(reads, reader, 5) for reader in ("a", "b", "a")] == [3, 3, 0]
 
 
 def test_callers_that_were_not_seen_for_longest_are_forgotten(clock):

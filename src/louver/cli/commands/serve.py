@@ -238,6 +238,8 @@ async def _watch_config(gateway: Gateway, file: ConfigFile) -> None:
         audit = None if current.audit is None else first_audit
         if (current.auth, current.principal, current.audit) != (started.auth, started.principal, audit):
             logger.error("who clients are and where is audited stays as it was: start again for what the file says")
+        if current.state != started.state:
+            logger.error("the state that replicas share stays as it was: start again for what the file says")
         try:
             await gateway.reconfigure(replace(current, audit=audit))
         except LouverError as error:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from louver.server.calls.warnings import Warnings
     from louver.server.results.results import KeptResults
     from louver.server.tools.listing import Listing
+    from louver.state.url import StateUrl
 
 # An upstream session for each client session, or one for all.
 Isolation = Literal["session", "shared"]
@@ -94,6 +95,15 @@ class AuditSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LimitSettings:
+    """Calls of one caller in a minute; `None`: any number."""
+
+    calls_per_minute: int | None = None
+    # tool, by the name that clients see -> the same for it alone
+    tools_per_minute: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     upstreams: tuple[UpstreamConfig, ...]
     argument: Argument = "projectable"  # which tools take it
@@ -108,6 +118,8 @@ class Config:
         default=(), repr=False
     )  # shared with other replicas; if empty, each has its own secret
     replica_url: str = ""  # where other replicas reach this one; empty if they cannot
+    state: StateUrl | None = None  # shared with other replicas; `None`: each has its own
+    limits: LimitSettings = LimitSettings()
     warnings: Warnings | None = None  # `None`: no warnings of large answers
     keep_results: KeptResults | None = None  # `None`: no results are kept
     catalogue: CatalogueSource = "kept"  # for servers without a policy

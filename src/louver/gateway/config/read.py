@@ -1,6 +1,6 @@
 """Reads the configuration file into values; an error names the file and line. Paths are relative to the file.
 
-Environment variables are expanded in `command`, `args`, `env`, `cwd`, `url`, `headers`, `keys`, `replicaUrl`,
+Environment variables are expanded in `command`, `args`, `env`, `cwd`, `url`, `headers`, `keys`, `replicaUrl`, `state`,
 `pseudonymKey`, `store`, `policy`, the texts of `auth`, `principal` and `audit`, and the names of folders. A disabled
 server is skipped: its variables need not be set, and its settings need not fit the schema.
 """
@@ -23,10 +23,10 @@ from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.policy import Policy
 from louver.core.json import members
 from louver.core.secret_key import MIN_KEY_BYTES
-from louver.errors import InvalidConfig, InvalidGuidance
+from louver.errors import InvalidConfig, InvalidGuidance, LouverError
 from louver.gateway.auth.read import read_audit, read_auth, read_principal
 from louver.gateway.config.env import UnresolvedVariable, expand_variables
-from louver.gateway.config.model import Config, UpstreamConfig
+from louver.gateway.config.model import Config, LimitSettings, UpstreamConfig
 from louver.gateway.config.validate import SERVERS, check, parse_json, server_prefix
 from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
 from louver.protocol.names import ARGUMENT
@@ -34,6 +34,7 @@ from louver.protocol.urls import is_url
 from louver.server.calls.warnings import Warnings
 from louver.server.results.results import KeptResults
 from louver.server.results.store import MEMORY
+from louver.state.url import StateUrl, is_state_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from louver.catalogue.files.line_numbers import Place
 
 _DICT: Final = "<dict>"  # stands for the file in errors
+_FILE: Final = "file:"  # may begin a path where a URL can stand too
 _HALF_PAIR: Final = re.compile(r"[\ud800-\udfff]")
 
 
@@ -76,6 +78,8 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
     keys = source.keys(settings.pop("keys", []))
     hosts = {name: Host(**host) for name, host in settings.pop("hosts", {}).items()}
     warnings, kept_results = settings.pop("warnings", False), settings.pop("keepResults", None)
+    limits = settings.pop("limits", {})
+    state, kept_in = source.state(settings.pop("state", None))
     auth, principal, audit = (settings.pop(name, None) for name in ("auth", "principal", "audit"))
     source.check_is_audited(upstreams, is_audited=audit is not None)
     return Config(
@@ -84,8 +88,10 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         hosts=hosts,
         keys=keys,
         replica_url=source.replica_url(settings.pop("replicaUrl", None)),
+        state=state,
+        limits=LimitSettings(limits.get("callsPerMinute"), limits.get("toolsPerMinute", {})),
         warnings=None if warnings is False else Warnings(**members(warnings)),
-        keep_results=None if kept_results is None else source.kept_results(kept_results),
+        keep_results=None if kept_results is None else source.kept_results(kept_results, kept_in),
         learn=source.learn(settings.pop("learn", False)),
         exports=source.folder(("louver", "exports"), settings.pop("exports", None)),
         auth=None if auth is None else read_auth(auth, source),
@@ -147,14 +153,36 @@ class ConfigSource:
             raise self.error_at(place, f"{place[1]!r}: expected at least {MIN_KEY_BYTES} bytes of secret randomness")
         return key
 
-    def kept_results(self, written: dict[str, Any]) -> KeptResults:
-        place = ("louver", "keepResults", "store")
-        store = written.get("store", MEMORY)
+    def kept_results(self, written: dict[str, Any], default: str | Path) -> KeptResults:
         return KeptResults(
             over_bytes=written.get("overBytes", KEPT_OVER_BYTES),
             minutes=written.get("minutes", KEPT_MINUTES),
-            store=store if self.string(place, store) == MEMORY else self.file(place, store),
+            store=self._store(("louver", "keepResults", "store"), written["store"]) if "store" in written else default,
         )
+
+    def state(self, written: str | None) -> tuple[StateUrl | None, str | Path]:
+        """The store that replicas share, and where results are kept by default."""
+        if written is None:
+            return None, MEMORY
+        place = ("louver", "state")
+        text = self.string(place, written)
+        if text.startswith(_FILE):
+            return None, self.file(place, written)
+        url = self._state_url(place, text)
+        return url, url.text
+
+    def _store(self, place: Place, written: str) -> str | Path:
+        """`memory`, a file, or the URL of a store that replicas share."""
+        text = self.string(place, written)
+        if is_state_url(text):
+            return self._state_url(place, text).text
+        return MEMORY if text == MEMORY else self.file(place, written)
+
+    def _state_url(self, place: Place, text: str) -> StateUrl:
+        try:
+            return StateUrl.read(text)
+        except LouverError as error:
+            raise self.error_at(place, f"{place[-1]!r}: {error.message}, or file:PATH") from None
 
     def learn(self, written: bool | str) -> Path | None:
         """The folder for learned fields, which need not exist yet."""
@@ -235,9 +263,9 @@ class ConfigSource:
 
     def file(self, place: Place, written: str) -> Path:
         """A file in a folder that exists."""
-        found = self.path.parent / self.string(place, written)
+        found = self.path.parent / self.string(place, written).removeprefix(_FILE)
         if not found.parent.is_dir():
-            raise self._no_folder(place, written, str(PurePath(written).parent))
+            raise self._no_folder(place, written, str(PurePath(written.removeprefix(_FILE)).parent))
         return found
 
     def _no_folder(self, place: Place, written: str, folder: str) -> InvalidConfig:

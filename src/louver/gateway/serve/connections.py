@@ -51,13 +51,15 @@ class InFlightRequests:
             if self._cancellations.get(request_id) is cancellation:
                 del self._cancellations[request_id]
 
-    def cancel(self, request_id: object) -> None:
+    def cancel(self, request_id: object) -> bool:
+        """Cancel a request; `False` if it is not being answered."""
         if not is_id(request_id):
-            return
+            return False
         for each in (request_id, normalized_id(request_id), str(request_id)):
             if each in self._cancellations:
                 self._cancellations[each].cancel()
-                return
+                return True
+        return False
 
     def cancel_all(self) -> None:
         for cancellation in self._cancellations.values():
@@ -144,6 +146,10 @@ class HandshakeConnection:
             self._in_flight.cancel(params.get("requestId"))
         request = Request(method, params, None, self.version, self, identity, address)
         await forward_notification(self._answer, request)
+
+    def cancel(self, request_id: object) -> bool:
+        """Cancel a request of the client; `False` if it is not answered here."""
+        return self._in_flight.cancel(request_id)
 
     async def notify(self, method: str, params: dict[str, Any] | None, request_id: RequestId | None = None) -> None:
         if method == TOOLS_CHANGED and self._on_tools_changed is not None:

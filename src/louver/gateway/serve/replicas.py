@@ -12,18 +12,24 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import OrderedDict
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from louver.errors import StateUnavailable
 from louver.gateway.serve.exchange import FORWARDED_HEADER
 from louver.gateway.serve.session_seal import SealedSession, SessionSeal
-from louver.limits import MAX_ENDED_SESSIONS
+from louver.limits import MAX_ENDED_SESSIONS, SEALED_SESSION_S
 from louver.protocol.mcp import LAST_EVENT_HEADER, SESSION_HEADER
 
 if TYPE_CHECKING:
     from louver.gateway.gateway import Gateway
     from louver.gateway.serve.exchange import HttpExchange
     from louver.gateway.serve.replica_client import ReplicaClient
+
+ENDED: Final = "ended"
+CANCELLED: Final = "cancelled"
+"""Messages to the other replicas: the digest of a session, and the id of the request."""
 
 SEPARATOR: Final = ":"
 """Stands between a tag and a number."""
@@ -38,7 +44,7 @@ class Replicas:
         self._gateway = gateway
         self._seal_of = lru_cache(maxsize=1)(_seal_of)
         self._tag_of = lru_cache(maxsize=1)(_tag_of)
-        self._ended: OrderedDict[bytes, None] = OrderedDict()  # digests of session ids
+        self._ended: OrderedDict[str, None] = OrderedDict()  # digests of session ids
         self._client: ReplicaClient | None = None
 
     @property
@@ -66,16 +72,41 @@ class Replicas:
     def find(self, exchange: HttpExchange) -> SealedSession | None:
         """What the caller's own session id holds, if it is sealed and its session has not ended here."""
         session_id = exchange.headers.get(SESSION_HEADER, "")
-        if self._seal is None or _digest(session_id) in self._ended:
+        if self._seal is None or session_digest(session_id) in self._ended:
             return None
         sealed = self._seal.unseal(session_id)
         return None if sealed is None or sealed.owner != exchange.identity.key else sealed
 
-    def end(self, exchange: HttpExchange) -> None:
-        """Do not open a session again."""
-        self._ended[_digest(exchange.headers[SESSION_HEADER])] = None
+    async def end(self, exchange: HttpExchange) -> None:
+        """Open a session nowhere again, as far as the state that replicas share reaches."""
+        session = session_digest(exchange.headers[SESSION_HEADER])
+        self.remember_ended(session)
+        if (state := self._gateway.state) is not None and self._seal is not None:
+            state.publish(ENDED, session)
+            with suppress(StateUnavailable):
+                await state.put(_ended_key(session), b"", SEALED_SESSION_S)
+
+    def remember_ended(self, session: str) -> None:
+        """Do not open a session here again."""
+        self._ended[session] = None
         if len(self._ended) > MAX_ENDED_SESSIONS:
             self._ended.popitem(last=False)
+
+    async def has_ended(self, exchange: HttpExchange) -> bool:
+        """Whether a session has ended at another replica, perhaps before this one started."""
+        if (state := self._gateway.state) is None:
+            return False
+        session = session_digest(exchange.headers[SESSION_HEADER])
+        with suppress(StateUnavailable):
+            if await state.get(_ended_key(session)) is not None:
+                self.remember_ended(session)
+                return True
+        return False
+
+    def cancel(self, session: str, request_id: object) -> None:
+        """Pass on that a client has cancelled a request, which another replica answers."""
+        if (state := self._gateway.state) is not None and self._seal is not None:
+            state.publish(CANCELLED, session, request_id)
 
     async def forward(
         self, exchange: HttpExchange, body: bytes, message: dict[str, Any] | None = None, *, is_here: bool
@@ -123,5 +154,9 @@ def _tag_of(seal: SessionSeal | None, url: str) -> str:
     return seal.seal_url(url) + SEPARATOR if seal is not None and url else ""
 
 
-def _digest(session_id: str) -> bytes:
-    return hashlib.sha256(session_id.encode()).digest()
+def session_digest(session_id: str) -> str:
+    return hashlib.sha256(session_id.encode()).hexdigest()
+
+
+def _ended_key(session: str) -> str:
+    return f"ended:{session}"

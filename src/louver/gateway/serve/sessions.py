@@ -29,7 +29,7 @@ from louver.core.json import members
 from louver.gateway.serve.connections import HandshakeConnection
 from louver.gateway.serve.event_store import EventStore, StoredStream
 from louver.gateway.serve.exchange import PING, event
-from louver.gateway.serve.replicas import Replicas
+from louver.gateway.serve.replicas import CANCELLED, ENDED, Replicas, session_digest
 from louver.jsonrpc.codec import error_response
 from louver.jsonrpc.errors import REQUEST_CANCELLED, JsonRpcError
 from louver.limits import (
@@ -43,6 +43,7 @@ from louver.limits import (
     UNUSED_S,
 )
 from louver.protocol.mcp import CONNECTION_NOTIFICATIONS, LAST_EVENT_HEADER, SESSION_HEADER, VERSION_HEADER
+from louver.server.request import name_connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Hashable
@@ -75,6 +76,9 @@ class HttpSessions:
         self._silent = Deadlines[SseStream](PING_S, self._ping)
         self._closing = BackgroundTasks(logger)
         self._pings = BackgroundTasks(logger)
+        if gateway.state is not None:
+            gateway.state.on(ENDED, self._on_ended_elsewhere)
+            gateway.state.on(CANCELLED, self._on_cancelled_elsewhere)
 
     async def post(self, exchange: HttpExchange, message: dict[str, Any], body: bytes) -> None:
         """Serve a message, which came as that body."""
@@ -121,7 +125,7 @@ class HttpSessions:
         elif self._replicas.find(exchange) is None:
             await self._refuse_unknown(exchange)
             return
-        self._replicas.end(exchange)
+        await self._replicas.end(exchange)
         await exchange.respond(200, b"", _session_header(exchange.headers[SESSION_HEADER]))
 
     async def close(self) -> None:
@@ -148,7 +152,23 @@ class HttpSessions:
                 self._unforwarded.give_back(exchange.peer)
             return
         await exchange.respond(202, b"", session.header)
+        if message.get("method") == "notifications/cancelled":
+            request_id = members(message.get("params")).get("requestId")
+            if not session.connection.cancel(request_id):
+                self._replicas.cancel(session.digest, request_id)
         await session.connection.receive(message, exchange.identity, exchange.address)
+
+    def _on_ended_elsewhere(self, digest: str) -> None:
+        self._replicas.remember_ended(digest)
+        if (session := self._find_digest(digest)) is not None:
+            self._expire(session)
+
+    def _on_cancelled_elsewhere(self, digest: str, request_id: object) -> None:
+        if (session := self._find_digest(digest)) is not None:
+            session.connection.cancel(request_id)
+
+    def _find_digest(self, digest: str) -> HttpSession | None:
+        return next((each for each in self._sessions.values() if each.digest == digest), None)
 
     def _caller(self, exchange: HttpExchange) -> Hashable:
         """For whom an exchange is: who may see the messages of its stream later."""
@@ -167,8 +187,9 @@ class HttpSessions:
         """The session of a request, opened here by its sealed id if need be; `None` if the request was refused."""
         if (session := self._find_own(exchange)) is None:
             sealed = self._replicas.find(exchange)
-            if sealed is None or sealed.replica is not None:
-                await self._refuse_unknown(exchange, belongs_elsewhere=sealed is not None)
+            if sealed is None or sealed.replica is not None or await self._replicas.has_ended(exchange):
+                belongs_elsewhere = sealed is not None and sealed.replica is not None
+                await self._refuse_unknown(exchange, belongs_elsewhere=belongs_elsewhere)
                 return None
             if not await self._has_room(exchange):
                 return None
@@ -276,7 +297,9 @@ class HttpSession:
         self.peer = exchange.peer
         self.requests = 0  # that are open
         self.opening: asyncio.Task[None] | None = None  # here, after another replica
+        self.digest = session_digest(session_id)
         self.connection = connection(self._send)
+        name_connection(self.connection, self.digest)
         self.events = events
         self._tag = self.connection.tag  # of the ids of its events
         self._silent = silent

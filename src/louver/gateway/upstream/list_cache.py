@@ -67,6 +67,10 @@ class ListCache:
         """Counts the changes: a list requested in an earlier state is not cached."""
         return self._change_count
 
+    def is_announced(self, notification: str) -> bool:
+        """Whether the upstream announces changes of a list, over a channel that is open."""
+        return any(name in self.announced for name, change in _LISTS.values() if change == notification)
+
     def find(self, method: str, params: Params) -> dict[str, Any] | None:
         """The cached result, if it is valid; `None` if the request has params besides a cursor."""
         if (key := _key(method, params)) is None or (cached := self._pages.get(key[0], {}).get(key[1])) is None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from louver.concurrency.background import BackgroundTasks
 from louver.gateway.clients.client import resource_and_parents
@@ -42,6 +42,12 @@ _LOG: Final = "notifications/message"
 _SINGLE_CLIENT_METHODS: Final = frozenset({"notifications/progress", TASK_STATUS})
 
 
+class PassOn(Protocol):
+    """Notifies other replicas of a changed list; `in_call`: it was reported in the stream of one call alone."""
+
+    def __call__(self, method: str, *, in_call: bool) -> None: ...
+
+
 class Notifications:
     def __init__(
         self,
@@ -53,12 +59,15 @@ class Notifications:
         default_level: Callable[[], str | None],  # log level for clients that set none; `None`: every level
         guard: Guard | None,
         tasks: TaskBindings,
+        pass_on: PassOn | None,
     ) -> None:
         self._dropped = Tally(logger, f"notifications of upstream {name!r} that are dropped", logging.INFO)
         self._subscribers = subscribers
         self._in_flight = in_flight
         self._publish = publish
         self._on_list_changed = on_list_changed
+        self._pass_on = pass_on
+        self._changed_in_calls: set[str] = set()
         self._default_level = default_level
         self._guard = guard
         self._tasks = tasks
@@ -90,12 +99,16 @@ class Notifications:
             await caller.notify(method, params)
         # Caused by one request, but other clients have the list or resource too.
         if method in LIST_CHANGED_METHODS:
+            self._changed_in_calls.add(method)
             await self._debouncer.put(method, params, caller.client)
         elif method == RESOURCE_UPDATED:
             await self._broadcast(method, params, caller.client)
 
     async def _broadcast(self, method: str, params: Params, except_client: GatewayClient | None = None) -> None:
         """Deliver to all clients except the one that has it already."""
+        if self._pass_on is not None and method in LIST_CHANGED_METHODS:
+            self._pass_on(method, in_call=method in self._changed_in_calls)
+        self._changed_in_calls.discard(method)
         if not self.allows_server_message(method, params):
             return
         params = self.visible_params(method, params)

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.transports.transport import Listener, Transport
+    from louver.gateway.upstream.notifications import PassOn
     from louver.gateway.upstream.policy_guard import Guard
     from louver.gateway.upstream.subscribers import Subscribers
     from louver.gateway.upstream.tool_pins import ToolPins
@@ -74,6 +75,7 @@ class Session:
         # For all sessions of the upstream: open requests by client, and whose the tasks are.
         peer_questions: BudgetByKey | None = None,
         tasks: TaskBindings | None = None,
+        pass_on: PassOn | None = None,  # called for changed lists, as often as clients are notified
     ) -> None:
         self.lists = ListCache()
         self._in_flight = InFlight()
@@ -96,6 +98,7 @@ class Session:
             self._default_level,
             guard,
             tasks or TaskBindings(),
+            pass_on,
         )
         self._tool_pins = tool_pins
         self._blocked: set[str] = set()

@@ -28,6 +28,7 @@ from louver.gateway.transports.transport import RefusesAllRequests, ignore_notif
 from louver.gateway.upstream.availability import Availability
 from louver.gateway.upstream.kept_catalogue import Catalogue, KeptAnswers
 from louver.gateway.upstream.list_cache import change_notifications
+from louver.gateway.upstream.notifications import Debouncer, PassOn
 from louver.gateway.upstream.retry import ConnectBackoff, Reconnector
 from louver.gateway.upstream.session import Session
 from louver.gateway.upstream.subscribers import Subscribers
@@ -87,6 +88,7 @@ class Upstream:
         single_client: bool,  # one client over stdio: its identity is used instead
         publish: Callable[[str, Params], Awaitable[None]],  # gets notifications for 2026-07-28 clients
         availability_listeners: AvailabilityListeners,
+        pass_on: PassOn | None = None,  # called for changed lists, if other replicas have clients too
     ) -> None:
         self.name = name
         self.problem: str | None = None
@@ -96,6 +98,8 @@ class Upstream:
         self._single_client = single_client
         self._publish = publish
         self._availability_listeners = availability_listeners
+        self._pass_on = pass_on
+        self._changes_elsewhere = Debouncer(self._notify_of_change, logger)
         self._slots: dict[Hashable, _SessionSlot] = {}
         self._sessions: dict[Hashable, Session] = {}
         self._opening: dict[Hashable, _Opening] = {}
@@ -264,6 +268,7 @@ class Upstream:
     def _close_all(self) -> None:
         """Close all sessions and openings, in the background."""
         self._closing_tasks.start(self._catalogue_tasks.close())
+        self._closing_tasks.start(self._changes_elsewhere.close())
         openings, self._opening = list(self._opening.values()), {}
         sessions, self._sessions = list(self._sessions.values()), {}
         for opening, _ in openings:
@@ -366,6 +371,8 @@ class Upstream:
             self.guard,
             self._peer_questions,
             self.tasks,
+            # Not for a session of one client alone.
+            None if isinstance(key, GatewayClient) else self._pass_on,
         )
         try:
             await session.open()
@@ -423,6 +430,21 @@ class Upstream:
         """A change that one session reports holds for all: the upstream may not report it in the others."""
         for session in self._sessions.values():
             session.invalidate(change)
+
+    async def on_change_elsewhere(self, change: str, *, in_call: bool) -> None:
+        """A list has changed, as another replica has heard; `in_call`: in the stream of one call alone."""
+        self._on_list_changed(change)
+        # Of a server that several replicas share each hears by itself. Processes are another one at each replica.
+        hears_it = self._settings.per_revision and not in_call
+        if not (hears_it and any(session.lists.is_announced(change) for session in self._sessions.values())):
+            await self._changes_elsewhere.put(change, None)
+
+    async def _notify_of_change(self, change: str, params: Params, _: GatewayClient | None) -> None:
+        if self.guard is None or self.guard.enforcer.allows_server_message(change, None):
+            await self._publish(change, params)
+            for key, slot in self._slots.items():
+                for client in () if isinstance(key, GatewayClient) else slot.subscribers.clients:
+                    client.notify(change, params)
 
     def _identity_for(self, key: Hashable, client: GatewayClient | None) -> ClientIdentity:
         """The identity for a session: the client's own if it serves that client alone."""

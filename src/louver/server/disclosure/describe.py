@@ -55,7 +55,7 @@ class DescriptionReader:
         check_request(request.method, request.revision, request.params)
         uri: str = request.params["uri"]
         try:
-            self._read_limits.admit(request.counted_as)
+            await self._read_limits.admit(request.counted_as)
             names = tool_names_in(uri)
             tools = await self._definitions.all(request, call_next)
             descriptions = (
@@ -74,7 +74,7 @@ class DescriptionReader:
         check_request(request.method, request.revision, request.params)
         envelope = self._envelope(request)
         try:
-            self._read_limits.admit(request.counted_as)
+            await self._read_limits.admit(request.counted_as)
             tools = await self._definitions.all(request, call_next)
             if DESCRIPTIONS_TOOL in tools:
                 return None

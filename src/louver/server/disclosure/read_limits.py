@@ -17,20 +17,27 @@ from louver.server.rate_limit import RateLimiter
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from louver.state.shared import SharedState
+
 logger = logging.getLogger(__name__)
 
 _MINUTE_S = 60.0
 
 
 class ReadLimits:
-    def __init__(self, per_minute: int = READS_PER_MINUTE, clock: Callable[[], float] = time.monotonic) -> None:
-        self._limiter = RateLimiter("reads of descriptions", per_minute, clock)
+    def __init__(
+        self,
+        per_minute: int = READS_PER_MINUTE,
+        clock: Callable[[], float] = time.monotonic,
+        state: SharedState | None = None,
+    ) -> None:
+        self._limiter = RateLimiter("reads of descriptions", per_minute, clock, state)
         self._clock = clock
         self._minutes: OrderedDict[str, _Minute] = OrderedDict()
 
-    def admit(self, caller: str) -> None:
+    async def admit(self, caller: str) -> None:
         """Count a read; raise RateLimited if there were too many within the last minute."""
-        self._limiter.admit(caller)
+        await self._limiter.admit(caller)
 
     def count_read(self, reader: str, found: Iterable[str], unknown: int, visible: int) -> None:
         """Count an answer to a read; `unknown` and `visible` are numbers of tools."""

@@ -1,0 +1,73 @@
+"""The state that a gateway shares with its replicas, and the changed lists that they notify each other of."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.concurrency.background import BackgroundTasks
+from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
+from louver.state.shared import SharedState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from louver.gateway.config.model import Config
+    from louver.gateway.upstream.notifications import PassOn
+    from louver.gateway.upstream.upstream import Upstream
+    from louver.state.url import StateUrl
+
+logger = logging.getLogger(__name__)
+
+_CHANGED: Final = "changed"
+"""A message to the other replicas: the server's id, the notification, and whether one call alone reported it."""
+
+
+class GatewayState:
+    """The stores of a configuration: that of `state`, and another one that results may be kept in."""
+
+    def __init__(self, config: Config, upstreams: Callable[[], Mapping[str, Upstream]]) -> None:
+        self._keys = config.keys
+        self._upstreams = upstreams
+        self._server_ids: dict[str, str] = {}  # by name
+        self._stores: dict[StateUrl, SharedState] = {}
+        self._deliveries = BackgroundTasks(logger)
+        self.shared = None if config.state is None else self.open(config.state)
+        if self.shared is not None:
+            self.shared.on(_CHANGED, self._on_changed)
+
+    def open(self, url: StateUrl) -> SharedState:
+        """The store at a URL, one for all that is in it."""
+        if url not in self._stores:
+            self._stores[url] = SharedState(url, self._keys)
+        return self._stores[url]
+
+    def reconfigure(self, config: Config) -> None:
+        self._keys = config.keys
+        self._server_ids = {each.name: each.server_id for each in config.upstreams}
+        for store in self._stores.values():
+            store.use_keys(config.keys)
+
+    def pass_on(self, upstream: str) -> PassOn | None:
+        """What notifies other replicas of the changed lists of an upstream."""
+        return None if self.shared is None else partial(self._pass_on, self.shared, upstream)
+
+    def listen(self) -> None:
+        if self.shared is not None:
+            self.shared.listen()
+
+    async def close(self) -> None:
+        await self._deliveries.close()
+        await asyncio.gather(*(store.close() for store in self._stores.values()))
+
+    def _pass_on(self, state: SharedState, upstream: str, method: str, *, in_call: bool) -> None:
+        if (server_id := self._server_ids.get(upstream)) is not None:
+            state.publish(_CHANGED, server_id, method, in_call)
+
+    def _on_changed(self, server_id: Any, method: Any, in_call: Any) -> None:
+        name = next((name for name, each in self._server_ids.items() if each == server_id), None)
+        if name is not None and method in LIST_CHANGED_METHODS:
+            upstream = self._upstreams()[name]
+            self._deliveries.start(upstream.on_change_elsewhere(method, in_call=in_call is True))
