@@ -1,0 +1,213 @@
+"""Replicas that share a store: what one of them keeps, ends, hears and counts holds at all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import suppress
+
+import pytest
+
+from fixtures import stores
+from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
+from gateway.serve.test_replicas import spread
+from gateway.serve.test_replicas import start as start
+from gateway.served import fixture
+
+pytestmark = pytest.mark.anyio
+
+SERVERS = {"it": fixture("growing", isolation="shared")}
+CHANGED = "notifications/tools/list_changed"
+RESULT = "dev.louver/result"
+
+
+@pytest.fixture(scope="module", params=["redis", "postgres"])
+def store(request):
+    with getattr(stores, request.param)() as store:
+        yield store
+
+
+@pytest.fixture(scope="module")
+def redis():
+    with stores.redis() as store:
+        yield store
+
+
+def urls_of(replicas):
+    return [replica.url for replica in replicas]
+
+
+async def subscribed(urls):
+    """Wait until the replicas hear each other: a session that ends at one is gone at the other."""
+    async with asyncio.timeout(SOON_S):
+        for url, other in zip(urls, reversed(urls), strict=True):
+            while True:
+                async with raw(url, HANDSHAKE) as client:
+                    headers = client.headers()
+                    await client.client.post(other, json=ping(2), headers=headers)
+                    await client.end()
+                    if await ends(client, other, headers, 0.3):
+                        break
+
+
+async def ends(client, url, headers, seconds=SOON_S):
+    """Whether a session is refused at a replica within a time."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while (await client.client.post(url, json=ping(3), headers=headers)).status_code != 404:
+                pass
+            return True
+    return False
+
+
+def ping(number):
+    return {"jsonrpc": "2.0", "id": number, "method": "ping"}
+
+
+@pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+async def test_a_kept_result_is_read_at_every_replica(start, store, era):
+    urls = urls_of(start(SERVERS, state=store.url, keepResults={"overBytes": 10_000}))
+    async with spread(urls) if era == HANDSHAKE else raw(urls[0], era) as client:
+        result = await client.call("rows")
+        uri = result["_meta"][RESULT]["uri"]
+        for number in range(4):
+            if era == STATELESS:
+                client.url = urls[number % 2]
+            read = await client.result("resources/read", uri=f"{uri}?page=3")
+            assert len(json.loads(read["contents"][0]["text"])["rows"]) == 100
+    async with raw(urls[0], HANDSHAKE) as other:
+        assert (await other.error("resources/read", uri=uri))["data"]["error"]["code"] == "UNKNOWN_RESULT"
+
+
+async def test_a_session_that_one_replica_ends_is_refused_by_all(start, store):
+    urls = urls_of(start(SERVERS, state=store.url))
+    await subscribed(urls)
+    async with raw(urls[0], HANDSHAKE) as client:
+        headers = client.headers()
+        # Open at the other, or only known to the store.
+        assert (await client.client.post(urls[1], json=ping(1), headers=headers)).status_code == 200
+        await client.end()
+        assert await ends(client, urls[1], headers)
+    async with raw(urls[0], HANDSHAKE) as client:
+        headers = client.headers()
+        await client.end()
+        assert (await client.client.post(urls[1], json=ping(1), headers=headers)).status_code == 404
+
+
+async def test_clients_of_all_replicas_are_notified_once_of_a_changed_list(start, store):
+    urls = urls_of(start(SERVERS, state=store.url))
+    await subscribed(urls)
+    async with (
+        raw(urls[0], HANDSHAKE) as caller,
+        raw(urls[1], HANDSHAKE) as old,
+        raw(urls[1], STATELESS) as new,
+    ):
+        listening = new.begin(new.request("subscriptions/listen", notifications={"toolsListChanged": True}))
+        await new.hears("notifications/subscriptions/acknowledged")
+        await old.result("tools/list")
+        await caller.call("grow")
+        await old.hears(CHANGED)
+        await new.hears(CHANGED)
+        # An echo, or a second delivery, would have come before what follows it by a round through both replicas.
+        await caller.hears(CHANGED)
+        await old.call("grow")
+        await caller.hears(CHANGED, 2)
+        await asyncio.sleep(0.6)
+        assert [len(client.heard(CHANGED)) for client in (caller, old, new)] == [2, 2, 2]
+        listening.cancel()
+
+
+async def test_a_request_is_cancelled_at_the_replica_that_answers_it(start, store):
+    urls = urls_of(start(SERVERS, state=store.url))
+    await subscribed(urls)
+    async with raw(urls[0], HANDSHAKE) as client:
+        waiting = client.begin(client.request("tools/call", name="wait", arguments={}))
+        async with asyncio.timeout(SOON_S):
+            while (await client.call("waiting"))["structuredContent"]["waiting"] != 1:
+                pass
+            cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}}
+            response = await client.client.post(urls[1], json=cancelled, headers=client.headers())
+            assert response.status_code == 202
+            assert (await waiting)["error"]["message"] == "Request cancelled"
+            while (await client.call("waiting"))["structuredContent"]["waiting"] != 0:
+                pass
+
+
+async def test_calls_are_counted_once_for_all_replicas(start, redis):
+    """A model reads when it can go on; other tools have their own count."""
+    limits = {"toolsPerMinute": {"grow": 3}, "callsPerMinute": 6}
+    urls = urls_of(start(SERVERS, state=redis.url, limits=limits))
+    async with spread(urls) as client:
+        answers = [await client.call("grow") for _ in range(5)]
+        assert [answer.get("isError", False) for answer in answers] == [False] * 3 + [True] * 2
+        error = answers[3]["_meta"]["dev.louver/error"]
+        assert (error["code"], error["limit"]) == ("RATE_LIMITED", 3)
+        assert error["message"].startswith("a caller may make 3 calls of 'grow' a minute: ask again in ")
+        answers = [await client.call("waiting") for _ in range(4)]
+        assert [answer.get("isError", False) for answer in answers] == [False] * 3 + [True]
+
+
+async def commands(store):
+    """How many commands a Redis has had that were for a caller, by their names."""
+    import redis.asyncio
+
+    async with redis.asyncio.Redis.from_url(store.url) as client:
+        found = await client.info("commandstats")
+        await client.config_resetstat()
+    ours = ("info", "config", "client", "auth", "hello", "select", "ping")
+    return {name: each["calls"] for name, each in found.items() if not name.removeprefix("cmdstat_").startswith(ours)}
+
+
+async def test_a_plain_call_makes_no_round_trip_to_the_store(start, redis):
+    """#43: 2026-07-28 none, 2025-11-25 one at most: one for each replica that opens its session."""
+    urls = urls_of(start(SERVERS, state=redis.url, keepResults={"overBytes": 100_000}))
+    await subscribed(urls)
+    async with raw(urls[0], STATELESS) as new, spread(urls) as old:
+        await asyncio.sleep(0.1)
+        await commands(redis)
+        for number in range(20):
+            new.url = urls[number % 2]
+            await new.call("waiting")
+        assert await commands(redis) == {}
+        for _ in range(20):
+            await old.call("waiting")
+        assert (await commands(redis)).get("cmdstat_get", 0) <= 1
+        for _ in range(20):
+            await old.call("waiting")
+        assert await commands(redis) == {}
+
+
+async def test_without_its_store_a_replica_answers_plain_calls(start):
+    """TEAM.md: what needs the store is refused with that reason; limits are counted here."""
+    with stores.redis() as store:
+        options = {"keepResults": {"overBytes": 10_000}, "limits": {"toolsPerMinute": {"grow": 2}}}
+        replicas = start(SERVERS, state=store.url, **options)
+        urls = urls_of(replicas)
+        async with raw(urls[0], STATELESS) as new, spread(urls) as old:
+            uri = (await new.call("rows"))["_meta"][RESULT]["uri"]
+            store.end()
+            for _ in range(5):
+                await new.call("waiting")
+                await old.call("waiting")
+            error = (await new.error("resources/read", uri=uri))["data"]["error"]
+            assert error["code"] == "STATE_UNAVAILABLE"
+            assert "is not available" in error["message"]
+            assert stores.PASSWORD not in error["message"]
+            # It has run: the answer is sent, though it is large.
+            assert len((await new.call("rows"))["structuredContent"]["rows"]) == 300
+            assert [(await new.call("grow")).get("isError", False) for _ in range(3)] == [False, False, True]
+            # A session ends here at least, and a new one opens.
+            async with raw(urls[1], HANDSHAKE) as client:
+                await client.call("waiting")
+                headers = client.headers()
+                await client.end()
+                assert (await client.client.post(urls[1], json=ping(1), headers=headers)).status_code == 404
+            store.start()
+            async with asyncio.timeout(SOON_S):
+                while RESULT not in (result := await new.call("rows")).get("_meta", {}):
+                    pass
+            await new.result("resources/read", uri=result["_meta"][RESULT]["uri"] + "?page=1")
+        for replica in replicas:
+            said = "".join(replica.said)
+            assert said.count("is not available") <= 1
+            assert stores.PASSWORD not in said
