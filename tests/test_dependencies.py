@@ -53,12 +53,13 @@ def test_what_is_imported_is_a_dependency_and_the_other_way_round():
     assert sorted(declared - set().union(*found.values())) == []
 
 
-def test_the_one_extra_is_lua():
+def test_the_extras_are_lua_and_the_stores():
     """Ours: everything else that makes answers faster or safer is always there."""
-    assert {extra: names(requirements) for extra, requirements in EXTRAS.items()} == {"lua": {"lupa"}}
+    stores = {"redis": {"redis", "limits"}, "postgres": {"asyncpg"}}
+    assert {extra: names(requirements) for extra, requirements in EXTRAS.items()} == {"lua": {"lupa"}, **stores}
 
 
-@pytest.mark.parametrize("requirement", [*DEPENDENCIES, *EXTRAS["lua"]], ids=str)
+@pytest.mark.parametrize("requirement", [*DEPENDENCIES, *sum(EXTRAS.values(), [])], ids=str)
 def test_every_dependency_has_a_lowest_and_a_highest_version(requirement):
     """Ours."""
     assert {each.operator for each in requirement.specifier} == {">=", "<"}

@@ -89,7 +89,11 @@ class PostgresEngine:
 
     async def close(self) -> None:
         if self._pool is not None:
-            self._pool.terminate()
+            try:
+                async with asyncio.timeout(STATE_ANSWER_S):
+                    await self._pool.close()
+            except TimeoutError:
+                self._pool.terminate()
 
     async def _opened(self) -> Any:
         async with self._opening:

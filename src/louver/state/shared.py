@@ -97,7 +97,8 @@ class SharedState:
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.wait({self._listening})
-        await self._sending.close()
+        # Each ends in time by itself.
+        await self._sending.wait()
         with suppress(*self._engine.failures, OSError):
             await self._engine.close()
 

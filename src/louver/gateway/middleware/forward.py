@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import members
-from louver.errors import UnknownResult, UpstreamError
+from louver.errors import StateUnavailable, UnknownResult, UpstreamError
 from louver.gateway.clients.client import ClientRequest, GatewayClient, client_of, handshake_client, open_client
 from louver.gateway.clients.revisions import negotiated_version, supported_versions
 from louver.gateway.routing.dispatch import upstream_problem
@@ -77,7 +77,7 @@ class Forward:
                 return result
         except UpstreamError as error:
             raise upstream_problem(error) from None
-        except UnknownResult as error:
+        except (StateUnavailable, UnknownResult) as error:
             raise protocol_error(error) from None
 
     async def _answer(self, caller: ClientRequest, request: Request) -> dict[str, Any]:
