@@ -578,8 +578,29 @@ AUDIT_DAYS = 365.0
 AUDIT_SWEPT_S = 86_400.0
 """How often expired audit records are removed, in seconds: once a day."""
 
-AUDIT_BUSY_S = 5.0
-"""How long a record waits for another process that writes to the file, in seconds. A write takes milliseconds."""
+DATABASE_BUSY_S = 5.0
+"""How long a write waits for another process that writes to the file, in seconds. A write takes milliseconds."""
+
+SAVINGS_DAYS = 400
+"""How long savings are kept, in days: a year can be compared with the month before it."""
+
+SAVINGS_MEASURED_AFTER_S = 0.02
+"""Delay after which answers are measured, in seconds: they are sent first, and not held for long."""
+
+SAVINGS_WRITTEN_S = 3.0
+"""Time between two writes of savings, in seconds. A process that is killed loses what it has counted since the last."""
+
+MAX_UNMEASURED = 1024
+"""Answers that wait to be measured: twenty times what a gateway answers in the delay. More are not counted."""
+
+MAX_SAVINGS_KEYS = 5000
+"""Tools and views that one process counts by name; the rest is counted together."""
+
+MAX_SAVINGS_NAME = 128
+"""Characters of a name in a file of savings: MCP recommends at most so many for a tool."""
+
+MAX_CHARTED_DAYS = 30
+"""Days in the chart of `louver saved`: a screen of bars."""
 
 CLOCK_SKEW_S = 30
 """Accepted difference to the clock of an issuer, in seconds: network time is closer than that."""
