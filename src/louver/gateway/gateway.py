@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import Params
     from louver.server.audit.writer import AuditWriter
     from louver.server.request import Request
+    from louver.server.savings.counter import SavingsCounter
 
 SERVER_INFO: Final = {"name": "louver", "version": __version__}
 
@@ -111,6 +112,7 @@ class Gateway:
         on_opened: Callable[[], None] = lambda: None,  # called when a client has opened the gateway
         can_reload: bool = False,  # a reload may come: announce that lists can change
         catalogues: Path | None = None,  # folder for kept catalogues; `None`: upstreams are waited for
+        savings: Path | None = None,  # file for counters of savings, unless the configuration has the setting
     ) -> None:
         self._single_client = single_client
         self._exposure: Exposure | None = exposure
@@ -118,6 +120,9 @@ class Gateway:
         self._ready_views = ready_views
         self._can_reload = can_reload
         self._catalogues = None if catalogues is None else CatalogueFolder(catalogues)
+        self._savings_default = savings
+        self._savings_file: Path | None = None
+        self._savings: SavingsCounter | None = None
         self._pending_calls = PendingCalls()
         self.listen_streams = ListenStreams()
         self._availability_listeners = AvailabilityListeners(self._publish)
@@ -213,10 +218,13 @@ class Gateway:
         await self._wait_closed(*([] if self._pipeline.scripts is None else [self._pipeline.scripts]))
 
     async def close(self) -> None:
-        """End all upstreams, then close the audit log."""
+        """End all upstreams, then close the audit log and write the last savings."""
         await self.end()
         if self._audit is not None:
             self._audit.close()
+        if self._savings is not None:
+            self._savings.stop()
+            await asyncio.to_thread(self._savings.wait_stopped)
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
         return sorted(self._files.views.entry(self._as_listed(upstream, tool), None).views.named)
@@ -275,7 +283,8 @@ class Gateway:
             if single is None
             else SingleRoute(single, self._dispatcher, server_ids, can_reload=self._can_reload)
         )
-        return self._pipeline.build(config, files, retained, self.upstreams, self._routes, audit)
+        savings = self._savings_for(config)
+        return self._pipeline.build(config, files, retained, self.upstreams, self._routes, audit, savings)
 
     def _audit_for(self, wanted: AuditSettings | None) -> AuditWriter | None:
         """The audit log that a configuration wants; an open one is reused."""
@@ -285,6 +294,15 @@ class Gateway:
                 self._audit.close()
             self._audit, self._audit_settings = audit, wanted
         return self._audit
+
+    def _savings_for(self, config: Config) -> SavingsCounter | None:
+        """The counters of the file that a configuration wants; current ones are reused."""
+        file = self._savings_default if config.savings is None else config.savings or None
+        if file != self._savings_file:
+            if self._savings is not None:
+                self._savings.stop()
+            self._savings, self._savings_file = None if file is None else _savings_counter(file), file
+        return self._savings
 
     def _with_overrides(self, config: Config) -> Config:
         """The configuration with the constructor's overrides."""
@@ -424,6 +442,13 @@ def _open_audit(settings: AuditSettings) -> AuditWriter:
     from louver.server.audit.writer import AuditWriter
 
     return AuditWriter(settings.file, settings.retention_days)
+
+
+def _savings_counter(file: Path) -> SavingsCounter:
+    # Lazy import, as in `_open_audit`.
+    from louver.server.savings.counter import SavingsCounter
+
+    return SavingsCounter(file)
 
 
 def _make_guard(server: str, policy: Policy) -> Guard:
