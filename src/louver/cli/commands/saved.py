@@ -26,28 +26,27 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _NAMES: Final = ("server", "tool", "view", "day")
+_WIDE: Final = 110  # columns of a terminal that has room for everything
 _BAR: Final = 40  # columns of the longest bar
+_OTHER_COLUMNS: Final = 28  # what the rest of the chart takes
 
 _EMPTY: Final = """\
-louver: no call is counted yet in {file}
+louver: no call is counted {since} in {file}
 Put the gateway before your servers, let your agent call tools, and look again:
   louver serve -- npx -y @modelcontextprotocol/server-memory"""
 
 
 def run(arguments: Namespace) -> int:
-    since = read_since(arguments.since)
     file = _file(arguments.file)
-    if arguments.file is None and not file.exists():
-        total, rows, days = None, [], []
-    else:
-        report = SavingsReport(file, since)
-        total, rows, days = report.total(), report.totals(arguments.by), report.totals("day")
+    report = SavingsReport(file, read_since(arguments.since))
+    total, rows, days = report.total(), report.totals(arguments.by), report.totals("day")
     if arguments.json:
         write({"by": arguments.by, "total": total, "rows": rows})
-    elif total is None or not days:
-        print(_EMPTY.format(file=terminal.printable(str(file))), file=sys.stderr)
-    else:
+    elif rows:
         _show(rows, total, days)
+    else:
+        since = "yet" if arguments.since is None else f"since {arguments.since}"
+        print(_EMPTY.format(since=since, file=terminal.printable(str(file))), file=sys.stderr)
     return 0
 
 
@@ -63,24 +62,28 @@ def _show(rows: list[dict[str, Any]], total: dict[str, Any], days: list[dict[str
     from rich.table import Table
 
     console = terminal.console()
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, show_footer=True)
+    arrow = "->" if console.options.ascii_only else "→"
+    padding = 0 if console.width < _WIDE else (0, 1)
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=padding, show_footer=True)
     names = [name for name in _NAMES if name in rows[0]]
     for name in names:
         table.add_column(name, "total" if name == names[0] else "", overflow="fold")
-    for heading, cell in zip(("calls", "saved\nnothing", "tokens", "saved"), _numbers(total), strict=True):
+    for heading, cell in zip(("calls", "saved\nnothing", "tokens", "saved"), _numbers(total, arrow), strict=True):
         table.add_column(heading, cell, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*(terminal.literal_text(row[name] or "-") for name in names), *_numbers(row))
+        table.add_row(*(terminal.literal_text(row[name] or "-") for name in names), *_numbers(row, arrow))
     console.print(table)
-    console.print(f"\nTokens are an estimate: characters / {CHARACTERS_A_TOKEN}, as the hosts show answers.")
+    console.print(
+        f"\nTokens are an estimate: characters / {CHARACTERS_A_TOKEN}, as the hosts show answers.", highlight=False
+    )
     if len(days) > 1:
         _show_chart(console, days)
 
 
-def _numbers(row: dict[str, Any]) -> tuple[str, str, str, str]:
+def _numbers(row: dict[str, Any], arrow: str) -> tuple[str, str, str, str]:
     whole, sent = row["wholeTokens"], row["sentTokens"]
     share = f"{row['savedTokens'] / whole:.1%}" if whole else "-"
-    return f"{row['calls']:,}", f"{row['savedNothing']:,}", f"{whole:,} → {sent:,}", share
+    return f"{row['calls']:,}", f"{row['savedNothing']:,}", f"{whole:,} {arrow} {sent:,}", share
 
 
 def _show_chart(console: Console, days: list[dict[str, Any]]) -> None:
@@ -92,12 +95,13 @@ def _show_chart(console: Console, days: list[dict[str, Any]]) -> None:
     last = date.fromisoformat(days[-1]["day"])
     number = min(MAX_CHARTED_DAYS, (last - date.fromisoformat(days[0]["day"])).days + 1)
     shown = [(last - timedelta(days=ago)).isoformat() for ago in reversed(range(number))]
+    width = max(1, min(_BAR, console.width - _OTHER_COLUMNS))
     most = max(saved.get(day, 0) for day in shown)
     chart = Table(box=None, show_header=False, pad_edge=False, title="\nsaved tokens by day", title_justify="left")
     chart.add_column(no_wrap=True)
     chart.add_column(justify="right", no_wrap=True)
-    chart.add_column(width=_BAR, no_wrap=True)
+    chart.add_column(width=width, no_wrap=True)
     for day in shown:
         tokens = saved.get(day, 0)
-        chart.add_row(day, f"{tokens:,}", bar(console, _BAR * tokens / most) if tokens > 0 else "")
+        chart.add_row(day, f"{tokens:,}", bar(console, width * tokens / most) if tokens > 0 else "")
     console.print(chart)

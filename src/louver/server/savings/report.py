@@ -30,7 +30,7 @@ _COLUMNS: Final[dict[By, tuple[str, ...]]] = {
 
 
 class SavingsReport:
-    """The savings in one file since the day of a time, in seconds since the epoch."""
+    """The savings in one file since the day of a time, in seconds since the epoch; none if the file is missing."""
 
     def __init__(self, file: Path, since: float = 0.0) -> None:
         self._file = file
@@ -44,8 +44,7 @@ class SavingsReport:
         return [{**dict(zip(columns, row, strict=False)), **_total(row[len(columns) :])} for row in rows]
 
     def total(self) -> dict[str, Any]:
-        (row,) = self._rows("")
-        return _total(row)
+        return _total(*self._rows(""))
 
     def _rows(self, grouped: str, columns: tuple[str, ...] = ()) -> list[tuple[Any, ...]]:
         sums = (f"ifnull(sum({name}), 0)" for name in COUNTERS)
@@ -53,12 +52,15 @@ class SavingsReport:
         try:
             with closing(KIND.open(self._file, "ro")) as database:
                 return database.execute(query, (self._first_day,)).fetchall()
+        except FileNotFoundError:
+            # It is made when the first call is counted.
+            return []
         except (OSError, sqlite3.Error) as error:
             file, reason = os.fspath(self._file), failure_reason(error)
             raise InvalidInput(f"savings cannot be read from {file!r}: {reason}") from None
 
 
-def _total(counts: tuple[int, ...]) -> dict[str, int]:
+def _total(counts: tuple[int, ...] = (0,) * len(COUNTERS)) -> dict[str, int]:
     calls, saved_nothing, whole_bytes, sent_bytes, whole_characters, sent_characters = counts
     whole_tokens, sent_tokens = (round(count / CHARACTERS_A_TOKEN) for count in (whole_characters, sent_characters))
     return {
