@@ -31,7 +31,7 @@ _BAR: Final = 40  # columns of the longest bar
 _OTHER_COLUMNS: Final = 28  # what the rest of the chart takes
 
 _EMPTY: Final = """\
-louver: no call is counted {since} in {file}
+louver: no call is counted in {file} {since}
 Put the gateway before your servers, let your agent call tools, and look again:
   louver serve -- npx -y @modelcontextprotocol/server-memory"""
 
@@ -45,8 +45,8 @@ def run(arguments: Namespace) -> int:
     elif rows:
         _show(rows, total, days)
     else:
-        since = "yet" if arguments.since is None else f"since {arguments.since}"
-        print(_EMPTY.format(since=since, file=terminal.printable(str(file))), file=sys.stderr)
+        since = "yet" if arguments.since is None else f"with --since {arguments.since}"
+        print(_EMPTY.format(file=terminal.printable(str(file)), since=since), file=sys.stderr)
     return 0
 
 
