@@ -23,12 +23,10 @@ def shown_size(result: dict[str, Any], shown: Shown) -> ShownSize:
     """The size of the result of a call, or of a read of a resource."""
     if shown == "whole":
         return _size([compact(dict(result))])
-    if not is_structured(result):
+    if shown == "text" or not is_structured(result):
         return _size(_texts(result))
-    structured = compact(result["structuredContent"])
-    if shown == "both":
-        return _size([structured, *_texts(result)])
-    return _size(_texts(result)) if shown == "text" else _size([structured])
+    others = _texts(result) if shown == "both" else []
+    return _size([compact(result["structuredContent"]), *others])
 
 
 def _texts(result: dict[str, Any]) -> list[str]:

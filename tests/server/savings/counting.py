@@ -1,0 +1,35 @@
+"""A process that counts calls.
+
+python counting.py FILE COUNT     counts so many, prints a line once they are written, counts one more, waits to be ended
+"""
+
+import sys
+import time
+from pathlib import Path
+
+from louver.server.call_record import UpstreamAnswer
+from louver.server.savings.counter import SavingsCounter, Whole
+from louver.server.savings.report import SavingsReport
+
+TEXT = {"content": [{"type": "text", "text": "x" * 10}]}
+
+
+def count(counter, number=1, tool="find", sent=TEXT):
+    for _ in range(number):
+        counter.add([Whole("crm", tool, UpstreamAnswer(tool, TEXT, "brief"))], sent, "text")
+
+
+def main(file, number):
+    counter = SavingsCounter(file)
+    count(counter, number)
+    while SavingsReport(file).total()["calls"] < number:
+        time.sleep(0.01)
+    print("written", flush=True)
+    count(counter)
+    sys.stdin.read()
+    counter.stop()
+    counter.wait_stopped()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))
