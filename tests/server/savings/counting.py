@@ -1,6 +1,6 @@
 """A process that counts calls.
 
-python counting.py FILE COUNT     counts so many, prints a line once they are written, counts one more, waits to be ended
+python counting.py FILE COUNT     counts so many, prints a line once they are written, counts one more, and waits
 """
 
 import sys
