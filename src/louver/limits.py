@@ -584,14 +584,11 @@ DATABASE_BUSY_S = 5.0
 SAVINGS_DAYS = 400
 """How long savings are kept, in days: a year can be compared with the month before it."""
 
-SAVINGS_MEASURED_AFTER_S = 0.02
-"""Delay after which answers are measured, in seconds: they are sent first, and not held for long."""
-
 SAVINGS_WRITTEN_S = 3.0
 """Time between two writes of savings, in seconds. A process that is killed loses what it has counted since the last."""
 
-MAX_UNMEASURED = 1024
-"""Answers that wait to be measured: twenty times what a gateway answers in the delay. More are not counted."""
+MAX_UNMEASURED = 16
+"""Large answers that are measured at once, some 10 ms each. More are not counted, since each is held meanwhile."""
 
 MAX_SAVINGS_KEYS = 5000
 """Tools and views that one process counts by name; the rest is counted together."""

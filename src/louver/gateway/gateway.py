@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from louver import __version__
+from louver.concurrency.background import BackgroundTasks
 from louver.core.cached import cached_property
 from louver.core.choices import check_choice
 from louver.core.json import digest
@@ -60,6 +61,8 @@ if TYPE_CHECKING:
     from louver.server.audit.writer import AuditWriter
     from louver.server.request import Request
     from louver.server.savings.counter import SavingsCounter
+
+logger = logging.getLogger(__name__)
 
 SERVER_INFO: Final = {"name": "louver", "version": __version__}
 
@@ -123,6 +126,7 @@ class Gateway:
         self._savings_default = savings
         self._savings_file: Path | None = None
         self._savings: SavingsCounter | None = None
+        self._closing_savings = BackgroundTasks(logger)
         self._pending_calls = PendingCalls()
         self.listen_streams = ListenStreams()
         self._availability_listeners = AvailabilityListeners(self._publish)
@@ -222,9 +226,9 @@ class Gateway:
         await self.end()
         if self._audit is not None:
             self._audit.close()
+        await self._closing_savings.wait()
         if self._savings is not None:
-            self._savings.stop()
-            await asyncio.to_thread(self._savings.wait_stopped)
+            await self._savings.close()
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
         return sorted(self._files.views.entry(self._as_listed(upstream, tool), None).views.named)
@@ -300,7 +304,7 @@ class Gateway:
         file = self._savings_default if config.savings is None else config.savings or None
         if file != self._savings_file:
             if self._savings is not None:
-                self._savings.stop()
+                self._closing_savings.start(self._savings.close())
             self._savings, self._savings_file = None if file is None else _savings_counter(file), file
         return self._savings
 

@@ -1,5 +1,6 @@
 """Counters of savings: what is counted is written, and a failure is no matter of a call."""
 
+import asyncio
 import logging
 import os
 import signal
@@ -9,21 +10,22 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from threading import Event
 
 import pytest
 
 from louver.errors import InvalidInput
-from louver.limits import MAX_SAVINGS_KEYS, MAX_SAVINGS_NAME, MAX_UNMEASURED, SAVINGS_DAYS
+from louver.limits import MAX_READ_ON_LOOP, MAX_SAVINGS_KEYS, MAX_SAVINGS_NAME, MAX_UNMEASURED, SAVINGS_DAYS
 from louver.server.audit.writer import AuditWriter
 from louver.server.call_record import UpstreamAnswer
-from louver.server.savings import counter as counter_module
 from louver.server.savings.counter import SavingsCounter, Whole
+from louver.server.savings.database import KIND
 from louver.server.savings.report import SavingsReport
 from louver.server.savings.size import ShownSize, shown_size
 from server.audited import DAY_S, NOW
 from server.kept import Clock
 from server.savings.counting import TEXT, count
+
+pytestmark = pytest.mark.anyio
 
 COUNTING = [sys.executable, str(Path(__file__).parent / "counting.py")]
 SMALL = {"content": [{"type": "text", "text": "xy"}]}
@@ -34,13 +36,12 @@ def file(tmp_path):
     return tmp_path / "state" / "savings.db"
 
 
-def counted(file, *counts, clock=lambda: NOW):
+async def counted(file, *counts, clock=lambda: NOW):
     """Count, and write; the arguments of each count."""
     counter = SavingsCounter(file, clock)
     for arguments in counts:
         count(counter, **arguments)
-    counter.stop()
-    counter.wait_stopped()
+    await counter.close()
     return counter
 
 
@@ -50,10 +51,10 @@ def process(file, number):
     return subprocess.Popen([*COUNTING, str(file), str(number)], text=True, env=environ, **pipes)
 
 
-def test_counters_add_up(file):
+async def test_counters_add_up(file):
     """The issue, B: calls, bytes and tokens whole and sent, calls that saved nothing; over several batches."""
-    counted(file, {"number": 2, "sent": SMALL}, {"tool": "get"})
-    counted(file, {"number": 3, "sent": SMALL})
+    await counted(file, {"number": 2, "sent": SMALL}, {"tool": "get"})
+    await counted(file, {"number": 3, "sent": SMALL})
     expected = {"calls": 6, "savedNothing": 1, "wholeBytes": 60, "sentBytes": 20, "savedBytes": 40}
     assert SavingsReport(file).total() == {**expected, "wholeTokens": 17, "sentTokens": 6, "savedTokens": 11}
     assert [(row["server"], row["tool"], row["calls"]) for row in SavingsReport(file).totals("tool")] == [
@@ -62,23 +63,23 @@ def test_counters_add_up(file):
     ]
 
 
-def test_days_are_those_of_utc_and_old_ones_are_removed(file):
+async def test_days_are_those_of_utc_and_old_ones_are_removed(file):
     """The issue, B: by day; ours: rows older than a bound go."""
     clock = Clock()
     clock.now = NOW
-    counted(file, {}, clock=clock)
+    await counted(file, {}, clock=clock)
     clock.now += DAY_S
-    counted(file, {"number": 2}, clock=clock)
+    await counted(file, {"number": 2}, clock=clock)
     days = SavingsReport(file).totals("day")
     assert [(row["day"], row["calls"]) for row in days] == [("2026-05-28", 1), ("2026-05-29", 2)]
     assert SavingsReport(file, since=NOW + 1).total()["calls"] == 3
     assert SavingsReport(file, since=NOW + DAY_S).total()["calls"] == 2
     clock.now += SAVINGS_DAYS * DAY_S
-    counted(file, {}, clock=clock)
+    await counted(file, {}, clock=clock)
     assert [row["calls"] for row in SavingsReport(file).totals("day")] == [2, 1]
 
 
-def test_several_processes_count_in_one_file(file):
+async def test_several_processes_count_in_one_file(file):
     """The issue, B. They begin at the same time, so they all want to make the file too."""
     processes = [process(file, 50) for _ in range(3)]
     for each in processes:
@@ -87,7 +88,7 @@ def test_several_processes_count_in_one_file(file):
     assert SavingsReport(file).total()["calls"] == 3 * 51
 
 
-def test_a_process_that_is_killed_loses_its_last_batch_at_most(file):
+async def test_a_process_that_is_killed_loses_its_last_batch_at_most(file):
     """The issue, B: crash."""
     with process(file, 50) as counting:
         assert counting.stdout.readline() == "written\n"
@@ -95,27 +96,24 @@ def test_a_process_that_is_killed_loses_its_last_batch_at_most(file):
     assert SavingsReport(file).total()["calls"] in (50, 51)
 
 
-def test_the_file_is_of_its_owner_alone_and_in_wal_mode(file):
+async def test_the_file_is_of_its_owner_alone_and_in_wal_mode(file):
     """Ours."""
-    counted(file, {})
+    await counted(file, {})
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     with closing(sqlite3.connect(file)) as database:
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_a_file_that_is_removed_meanwhile_is_made_again(file, monkeypatch):
+async def test_a_file_that_is_removed_meanwhile_is_made_again(file):
     """Ours: removing it is how counting begins at zero."""
-    monkeypatch.setattr(counter_module, "SAVINGS_WRITTEN_S", 0)
-    written, add = Event(), counter_module.add
-    monkeypatch.setattr(counter_module, "add", lambda *arguments: (add(*arguments), written.set()))
     counter = SavingsCounter(file)
     count(counter)
-    assert written.wait(30)
+    await asyncio.sleep(0)
+    await counter._write()
     file.unlink()
     count(counter, 2)
-    counter.stop()
-    counter.wait_stopped()
+    await counter.close()
     assert SavingsReport(file).total()["calls"] == 2
 
 
@@ -137,9 +135,7 @@ def _folder(file):
 
 
 def _without_table(file):
-    counted(file, {})
-    with closing(sqlite3.connect(file)) as database:
-        database.execute("DROP TABLE savings")
+    KIND.create(file, "CREATE TABLE others (day)")
 
 
 BAD_FILES = {
@@ -152,32 +148,33 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("make", BAD_FILES, ids=lambda make: make.__name__)
-def test_a_bad_file_is_logged_once_and_stays_as_it_was(tmp_path, caplog, make):
+async def test_a_bad_file_is_logged_once_and_stays_as_it_was(tmp_path, caplog, make):
     """The issue, B: a call does not fail, counting stops; and the report refuses it."""
     file = tmp_path / "savings.db"
     make(file)
     before = None if file.is_dir() else file.read_bytes()
-    counter = counted(file, {"number": 3})
+    counter = await counted(file, {"number": 3})
     assert [line.levelno for line in caplog.records] == [logging.WARNING]
     assert f"{str(file)!r} cannot be written: {BAD_FILES[make]}" in caplog.text
     assert before is None or file.read_bytes() == before
     count(counter)
-    assert counter._queue == counter_module.deque()
+    await asyncio.sleep(0)
+    assert counter._totals == {}
     with pytest.raises(InvalidInput, match="savings cannot be read"):
         SavingsReport(file).total()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
-def test_a_folder_that_cannot_be_written_is_logged(tmp_path, caplog):
+async def test_a_folder_that_cannot_be_written_is_logged(tmp_path, caplog):
     """The issue, B: read-only."""
     tmp_path.chmod(0o500)
-    counted(tmp_path / "savings.db", {})
+    await counted(tmp_path / "savings.db", {})
     assert "Permission denied" in caplog.text
 
 
-def test_a_full_disk_stops_counting(file, caplog, monkeypatch):
+async def test_a_full_disk_stops_counting(file, caplog, monkeypatch):
     """The issue, B."""
-    counted(file, {})
+    await counted(file, {})
     with monkeypatch.context() as patched:
         connect = sqlite3.connect
 
@@ -190,37 +187,54 @@ def test_a_full_disk_stops_counting(file, caplog, monkeypatch):
         counter = SavingsCounter(file, lambda: NOW)
         for number in range(1000):
             count(counter, tool=f"tool{number}")
-        counter.stop()
-        counter.wait_stopped()
+        await counter.close()
     assert "cannot be written: SQLITE_FULL" in caplog.text
     assert SavingsReport(file).total()["calls"] == 1
 
 
-def test_names_are_bounded(file):
+async def test_names_are_bounded(file):
     """Ours: a client or a server can name as many tools as it likes."""
-    counted(file, {"tool": "x" * 1000}, {"tool": "\ud83d"})
+    await counted(file, {"tool": "x" * 1000}, {"tool": "\ud83d"})
     assert {row["tool"] for row in SavingsReport(file).totals("tool")} == {"x" * MAX_SAVINGS_NAME, "\\ud83d"}
 
 
-def test_more_names_than_fit_are_counted_together(file):
+async def test_more_names_than_fit_are_counted_together(file):
     """Likewise."""
     counter = SavingsCounter(file, lambda: NOW)
     counter._names = {("crm", str(number), "") for number in range(MAX_SAVINGS_KEYS)}
     count(counter, 3)
-    counter.stop()
-    counter.wait_stopped()
+    await counter.close()
     assert [(row["server"], row["tool"], row["calls"]) for row in SavingsReport(file).totals("tool")] == [("*", "*", 3)]
 
 
-def test_answers_that_do_not_fit_the_queue_are_not_counted(file):
-    """Ours: memory is bounded, and no call waits."""
+LARGE = {"content": [{"type": "text", "text": "x" * (MAX_READ_ON_LOOP + 1)}]}
+
+
+async def test_large_answers_are_measured_in_threads_and_not_too_many_at_once(file):
+    """Ours: no call waits, and memory is bounded."""
     counter = SavingsCounter(file, lambda: NOW)
-    counter._thread = object()  # it is busy
-    count(counter, MAX_UNMEASURED + 5)
-    assert len(counter._queue) == MAX_UNMEASURED
+    for _ in range(MAX_UNMEASURED + 5):
+        counter.add([Whole("crm", "find", UpstreamAnswer("find", LARGE))], TEXT, "text")
+    assert counter._totals == {}
+    await counter.close()
+    row = SavingsReport(file).total()
+    assert (row["calls"], row["wholeBytes"]) == (MAX_UNMEASURED, MAX_UNMEASURED * (MAX_READ_ON_LOOP + 1))
 
 
-def test_an_answer_that_is_no_json_is_left_out(file):
+@pytest.mark.parametrize("result", [TEXT, LARGE])
+async def test_an_answer_to_an_inner_call_is_measured_and_not_held(file, result):
+    """Ours: a script can make hundreds of calls, of whose answers it returns little."""
+    counter = SavingsCounter(file, lambda: NOW)
+    answer = UpstreamAnswer("find", result, "script")
+    counter.measure(answer, "text")
+    await counter._tasks.wait()
+    assert (answer.result, answer.size.bytes) == (None, len(result["content"][0]["text"]))
+    counter.add([Whole("crm", "find", answer)], SMALL, "text")
+    await counter.close()
+    assert SavingsReport(file).total()["wholeBytes"] == answer.size.bytes
+
+
+async def test_an_answer_that_is_no_json_is_left_out(file):
     """Ours: it is not sent either, and what comes after it is counted."""
     deep = []
     for _ in range(5000):
@@ -229,8 +243,7 @@ def test_an_answer_that_is_no_json_is_left_out(file):
     for value in (object(), deep):
         counter.add([Whole("crm", "find", UpstreamAnswer("find", TEXT))], {"structuredContent": value}, "structured")
     count(counter)
-    counter.stop()
-    counter.wait_stopped()
+    await counter.close()
     assert SavingsReport(file).total()["calls"] == 1
 
 

@@ -1,36 +1,40 @@
-"""Counts savings in a thread: answers are sent first, then measured, and the counters are written every few seconds.
+"""Counts savings: answers are measured once they are on their way, and the counters are written every few seconds.
 
-    loop      call ─ add ─ answer sent
-    thread             measure ─ ... ─ write
+    call ─ add ─ answer sent ─ measured, in a thread if it is large ─ counted ─ ... ─ written in a thread
 
 A failure affects no call: it is logged once, and nothing is counted from then on.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import sqlite3
 import time
-from collections import deque
 from datetime import UTC, datetime
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeVar
 
+from louver.concurrency.background import BackgroundTasks
+from louver.core.json import members
+from louver.core.size import is_heavier
+from louver.jsonrpc.codec import Result
 from louver.limits import (
+    MAX_READ_ON_LOOP,
     MAX_SAVINGS_KEYS,
     MAX_SAVINGS_NAME,
     MAX_UNMEASURED,
     SAVINGS_DAYS,
-    SAVINGS_MEASURED_AFTER_S,
     SAVINGS_WRITTEN_S,
 )
+from louver.protocol.output import texts_of
 from louver.server.database_file import failure_reason
 from louver.server.savings.database import COUNTERS, SavingsKey, add
 from louver.server.savings.size import ShownSize, shown_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from louver.catalogue.hosts import Shown
@@ -38,9 +42,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_Params = ParamSpec("_Params")
+_Made = TypeVar("_Made")
+
 _DAY_S: Final = 86_400
 _OTHERS: Final = ("*", "*", "")  # server, tool and view of what is counted together
-_NOTHING: Final = ShownSize()
 
 
 class Whole(NamedTuple):
@@ -52,127 +58,152 @@ class Whole(NamedTuple):
 
 
 class SavingsCounter:
-    """The counters of one file, which other processes may write too. Its methods never wait and never fail."""
+    """The counters of one file, which other processes may write too; used in one event loop."""
 
     def __init__(self, file: Path, clock: Callable[[], float] = time.time) -> None:
         self._file = file
         self._clock = clock
-        self._queue: deque[Callable[[], None]] = deque()
-        self._has_work, self._is_closing = Event(), Event()
-        self._has_failed = False
-        self._thread: Thread | None = None
+        self._is_counting, self._has_failed = True, False
+        self._large = 0  # answers that are being measured in threads
+        self._tasks = BackgroundTasks(logger)
+        self._timer: asyncio.TimerHandle | None = None
         self._totals: dict[SavingsKey, list[int]] = {}
         self._names: set[tuple[str, str, str]] = set()
 
     def measure(self, answer: UpstreamAnswer, shown: Shown) -> None:
         """Measure an answer now, so that its result is held no longer than that takes."""
-        self._put(lambda: _measure(answer, shown))
+        if not _is_large(answer.result):
+            _measure(answer, shown)
+        elif self._large < MAX_UNMEASURED:
+            self._large += 1
+            self._tasks.start(self._in_thread(_measure, answer, shown))
 
     def add(self, wholes: Sequence[Whole], sent: dict[str, Any], shown: Shown) -> None:
         """Count an answer that is about to be sent, and what it was made of."""
-        self._put(lambda: self._count(wholes, sent, shown))
-
-    def stop(self) -> None:
-        """Write what was counted, and count nothing more; `wait_stopped` waits until that is done."""
-        self._is_closing.set()
-        self._has_work.set()
-
-    def wait_stopped(self) -> None:
-        if self._thread is not None:
-            self._thread.join()
-
-    def _put(self, work: Callable[[], None]) -> None:
-        if self._has_failed or self._is_closing.is_set() or len(self._queue) >= MAX_UNMEASURED:
+        if not self._is_counting:
             return
-        self._queue.append(work)
-        if not self._has_work.is_set():
-            self._has_work.set()
-            if self._thread is None:
-                self._thread = Thread(target=self._run, name="louver-savings", daemon=True)
-                self._thread.start()
+        results = [each.answer.result for each in wholes if each.answer.result is not None]
+        if not any(map(_is_large, results or [sent])):
+            asyncio.get_running_loop().call_soon(self._add_small, wholes, sent, shown)
+        elif self._large < MAX_UNMEASURED:
+            self._large += 1
+            self._tasks.start(self._add_large(wholes, sent, shown))
 
-    def _run(self) -> None:
-        next_write: float | None = None
-        while not (self._has_failed or (self._is_closing.is_set() and not self._queue)):
-            wait_s = None if next_write is None else max(0.0, next_write - time.monotonic())
-            if self._has_work.wait(wait_s):
-                self._is_closing.wait(SAVINGS_MEASURED_AFTER_S)
-                self._has_work.clear()
-                self._work()
-            if self._totals and next_write is None:
-                next_write = time.monotonic() + SAVINGS_WRITTEN_S
-            if next_write is not None and time.monotonic() >= next_write:
-                self._write()
-                next_write = None
-        if self._totals:
-            self._write()
+    async def close(self) -> None:
+        """Write what was counted, and count nothing more."""
+        self._is_counting = False
+        # Answers that were just sent are measured first.
+        await asyncio.sleep(0)
+        await self._tasks.wait()
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._write()
 
-    def _work(self) -> None:
-        while self._queue:
-            work = self._queue.popleft()
-            try:
-                work()
-            except (ValueError, TypeError, RecursionError):
-                # The answer cannot be written as JSON, so it is not sent either.
-                continue
+    def _add_small(self, wholes: Sequence[Whole], sent: dict[str, Any], shown: Shown) -> None:
+        self._count(wholes, _measure_all(wholes, sent, shown))
 
-    def _count(self, wholes: Sequence[Whole], sent: dict[str, Any], shown: Shown) -> None:
-        day, size = _day(self._clock()), shown_size(sent, shown)
-        for each in wholes:
-            if each.answer.result is sent:
-                each.answer.size = size
-            else:
-                _measure(each.answer, shown)
-        sizes = [each.answer.size for each in wholes]
-        # Of an answer that was made of several, each has its share.
-        weights = [whole.bytes if whole else 0 for whole in sizes]
-        shares = zip(_shares(size.bytes, weights), _shares(size.characters, weights), strict=True)
-        for each, whole, share in zip(wholes, sizes, map(ShownSize._make, shares), strict=True):
-            self._add(self._key(day, each), whole, share)
+    async def _add_large(self, wholes: Sequence[Whole], sent: dict[str, Any], shown: Shown) -> None:
+        self._count(wholes, await self._in_thread(_measure_all, wholes, sent, shown))
+
+    async def _in_thread(
+        self, function: Callable[_Params, _Made], *args: _Params.args, **kwargs: _Params.kwargs
+    ) -> _Made:
+        try:
+            return await asyncio.to_thread(function, *args, **kwargs)
+        finally:
+            self._large -= 1
+
+    def _count(self, wholes: Sequence[Whole], sent: ShownSize | None) -> None:
+        if sent is None:
+            return
+        day = _day(self._clock())
+        for each, share in zip(wholes, _shares(sent, wholes), strict=True):
+            self._add(self._key(day, each), each.answer.size, share)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(SAVINGS_WRITTEN_S, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._tasks.start(self._write())
 
     def _add(self, key: SavingsKey, whole: ShownSize | None, sent: ShownSize) -> None:
-        is_call = whole is not None
-        whole = whole or _NOTHING
-        saved_nothing = is_call and sent.bytes >= whole.bytes
-        counts = (is_call, saved_nothing, whole.bytes, sent.bytes, whole.characters, sent.characters)
-        totals = self._totals.get(key, [0] * len(COUNTERS))
-        self._totals[key] = [total + count for total, count in zip(totals, counts, strict=True)]
+        totals = self._totals.get(key)
+        if totals is None:
+            totals = self._totals[key] = [0] * len(COUNTERS)
+        # In the order of `COUNTERS`.
+        if whole is not None:
+            totals[0] += 1
+            totals[1] += sent.bytes >= whole.bytes
+            totals[2] += whole.bytes
+            totals[4] += whole.characters
+        totals[3] += sent.bytes
+        totals[5] += sent.characters
 
     def _key(self, day: str, whole: Whole) -> SavingsKey:
-        server, tool, view = (name[:MAX_SAVINGS_NAME] for name in (whole.server, whole.tool, whole.answer.view))
-        names = (server, tool, view)
+        most = MAX_SAVINGS_NAME
+        names = (whole.server[:most], whole.tool[:most], whole.answer.view[:most])
         if names not in self._names:
             if len(self._names) >= MAX_SAVINGS_KEYS:
                 return SavingsKey(day, *_OTHERS)
             self._names.add(names)
         return SavingsKey(day, *names)
 
-    def _write(self) -> None:
+    async def _write(self) -> None:
+        totals, self._totals = self._totals, {}
+        if not totals or self._has_failed:
+            return
         try:
-            add(self._file, self._totals, _day(self._clock() - SAVINGS_DAYS * _DAY_S))
+            await asyncio.to_thread(add, self._file, totals, _day(self._clock() - SAVINGS_DAYS * _DAY_S))
         except (OSError, sqlite3.Error) as error:
-            self._has_failed = True
-            self._queue.clear()
+            self._is_counting, self._has_failed = False, True
             file, reason = os.fspath(self._file), failure_reason(error)
             logger.warning("savings are not counted any more: %r cannot be written: %s", file, reason)
-        self._totals.clear()
+
+
+def _is_large(result: dict[str, Any] | None) -> bool:
+    if isinstance(result, Result):
+        return result.size > MAX_READ_ON_LOOP
+    # Its text is about as long as its structured content, which takes longer to look at than to measure.
+    texts = texts_of(members(result))
+    return sum(map(len, texts)) > MAX_READ_ON_LOOP if texts else is_heavier(result, MAX_READ_ON_LOOP)
+
+
+def _measure_all(wholes: Sequence[Whole], sent: dict[str, Any], shown: Shown) -> ShownSize | None:
+    """The size of the answer, after those that it is made of; `None` if one of them has none."""
+    size = _size(sent, shown)
+    for each in wholes:
+        if each.answer.result is sent:
+            each.answer.size, each.answer.result = size, None
+        _measure(each.answer, shown)
+    return None if any(each.answer.result is not None for each in wholes) else size
 
 
 def _measure(answer: UpstreamAnswer, shown: Shown) -> None:
-    if answer.result is not None:
-        answer.size, answer.result = shown_size(answer.result, shown), None
+    if (result := answer.result) is not None and (size := _size(result, shown)) is not None:
+        answer.size, answer.result = size, None
 
 
-def _shares(amount: int, weights: Sequence[int]) -> Iterator[int]:
-    """The amount in whole parts, by weight; they add up to it."""
-    if not any(weights):
-        weights = [1] * len(weights)
-    total, weight_before, before = sum(weights), 0, 0
-    for weight in weights:
-        weight_before += weight
-        until = amount * weight_before // total
-        yield until - before
-        before = until
+def _size(result: dict[str, Any], shown: Shown) -> ShownSize | None:
+    try:
+        return shown_size(result, shown)
+    except (ValueError, TypeError, RecursionError):
+        # It cannot be written as JSON, so it is not sent either.
+        return None
+
+
+def _shares(sent: ShownSize, wholes: Sequence[Whole]) -> list[ShownSize]:
+    """The share of each in an answer that is made of several, by its size; they add up to the answer."""
+    if len(wholes) == 1:
+        return [sent]
+    weights = [1 if each.answer.size is None else each.answer.size.bytes + 1 for each in wholes]
+    until = [0, *accumulate(weights)]
+    bytes_until, characters_until = ([amount * place // until[-1] for place in until] for amount in sent)
+    return [
+        ShownSize(bytes_end - bytes_start, characters_end - characters_start)
+        for (bytes_start, bytes_end), (characters_start, characters_end) in zip(
+            pairwise(bytes_until), pairwise(characters_until), strict=True
+        )
+    ]
 
 
 def _day(seconds: float) -> str:
