@@ -11,6 +11,7 @@ import secrets
 import sqlite3
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from errno import EACCES, EISDIR, ENOENT
 from typing import TYPE_CHECKING, Literal
 
 from louver.limits import DATABASE_BUSY_S
@@ -30,9 +31,7 @@ class DatabaseKind:
 
     def open(self, path: Path, mode: Literal["ro", "rw"]) -> sqlite3.Connection:
         """Open an existing file; OSError or sqlite3.Error if that fails, `WrongFile` for one of another kind."""
-        # Opened for a precise error: SQLite only says that it cannot open the file.
-        with path.open("rb"):
-            pass
+        _check_readable(path)
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         database = sqlite3.connect(
             uri, uri=True, timeout=DATABASE_BUSY_S, isolation_level=None, check_same_thread=False
@@ -75,6 +74,14 @@ def failure_reason(error: OSError | sqlite3.Error) -> str:
 def writable(text: str) -> str:
     """A text that SQLite accepts: a lone surrogate is replaced by its escape."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _check_readable(path: Path) -> None:
+    """Raise a precise error: SQLite only says that it cannot open the file."""
+    # Not by opening it: to close it would drop the locks of this process's other connections to it.
+    problem = EISDIR if path.is_dir() else 0 if os.access(path, os.R_OK) else EACCES if path.exists() else ENOENT
+    if problem:
+        raise OSError(problem, os.strerror(problem))
 
 
 def _application_id(database: sqlite3.Connection) -> int | None:
