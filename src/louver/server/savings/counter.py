@@ -1,6 +1,6 @@
-"""Counts savings: answers are measured once they are on their way, and the counters are written every few seconds.
+"""Counts savings: small answers are measured at once, others when they are on their way, large ones in a thread.
 
-    call ─ add ─ answer sent ─ measured, in a thread if it is large ─ counted ─ ... ─ written in a thread
+    call ─ add ─ answer sent ─ measured ─ counted ─ ... ─ written every few seconds, in a thread
 
 A failure affects no call: it is logged once, and nothing is counted from then on.
 """
@@ -21,6 +21,7 @@ from louver.core.json import members
 from louver.core.size import is_heavier
 from louver.jsonrpc.codec import Result
 from louver.limits import (
+    MAX_MEASURED_FIRST,
     MAX_READ_ON_LOOP,
     MAX_SAVINGS_KEYS,
     MAX_SAVINGS_NAME,
@@ -72,7 +73,7 @@ class SavingsCounter:
 
     def measure(self, answer: UpstreamAnswer, shown: Shown) -> None:
         """Measure an answer now, so that its result is held no longer than that takes."""
-        if not _is_large(answer.result):
+        if _weight(answer.result) <= MAX_READ_ON_LOOP:
             _measure(answer, shown)
         elif self._large < MAX_UNMEASURED:
             self._large += 1
@@ -83,7 +84,10 @@ class SavingsCounter:
         if not self._is_counting:
             return
         results = [each.answer.result for each in wholes if each.answer.result is not None]
-        if not any(map(_is_large, results or [sent])):
+        weight = sum(map(_weight, results or [sent]))
+        if weight <= MAX_MEASURED_FIRST:
+            self._add_small(wholes, sent, shown)
+        elif weight <= MAX_READ_ON_LOOP:
             asyncio.get_running_loop().call_soon(self._add_small, wholes, sent, shown)
         elif self._large < MAX_UNMEASURED:
             self._large += 1
@@ -160,12 +164,14 @@ class SavingsCounter:
             logger.warning("savings are not counted any more: %r cannot be written: %s", file, reason)
 
 
-def _is_large(result: dict[str, Any] | None) -> bool:
+def _weight(result: dict[str, Any] | None) -> int:
+    """About the bytes of a result, found in less time than it takes to measure it."""
     if isinstance(result, Result):
-        return result.size > MAX_READ_ON_LOOP
-    # Its text is about as long as its structured content, which takes longer to look at than to measure.
-    texts = texts_of(members(result))
-    return sum(map(len, texts)) > MAX_READ_ON_LOOP if texts else is_heavier(result, MAX_READ_ON_LOOP)
+        return result.size
+    if texts := texts_of(members(result)):
+        # Structured content is about as long.
+        return 2 * sum(map(len, texts))
+    return MAX_READ_ON_LOOP + is_heavier(result, MAX_READ_ON_LOOP)
 
 
 def _measure_all(wholes: Sequence[Whole], sent: dict[str, Any], shown: Shown) -> ShownSize | None:
