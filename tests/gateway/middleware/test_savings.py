@@ -11,8 +11,10 @@ import pytest
 from mcp import Client
 
 from fixtures import records
+from gateway.auth.guarded import bearing, token_file
 from gateway.served import FIXTURES, config, fixture, serving
 from louver.cli.state import SAVINGS, state
+from louver.gateway.config.read import as_config
 from louver.gateway.gateway import Gateway
 from louver.gateway.sdk_server import sdk_server
 from louver.server.savings.report import SavingsReport
@@ -22,8 +24,8 @@ pytestmark = pytest.mark.anyio
 
 FORMS = pytest.mark.parametrize("shown", ["structured", "text", "both", "whole"])
 SERVER = {"command": sys.executable, "args": [str(FIXTURES / "records.py")]}
-CANARIES = [b"ada", b"a@b.c", b"n0", b"rows", b"login"]
-"""Values of the server's answers, and names of their fields."""
+CANARIES = [b"ada", b"a@b.c", b"n0", b"rows", b"login", b"canary"]
+"""Values of the server's answers, names of their fields, and names of a principal."""
 
 
 def shown_text(result, shown):
@@ -194,17 +196,33 @@ async def test_discovery_counts_calls_and_not_what_inspects(tmp_path):
 
 async def test_no_value_and_no_principal_gets_into_the_file(tmp_path):
     """Common law of the house: the bytes of the file are searched."""
-    options = config(tmp_path, {"records": fixture("records")}, savings="savings.db")
-    with serving(*options) as served:
-        async with Client(served.url) as client:
-            await client.call_tool("find", {"output_fields": ["rows.owner"], "limit": 3})
-            await client.call_tool("find", {})
+    tokens = token_file(tmp_path, {"t-1": {"subject": "canary-subject", "client": "canary-client"}})
+    options = config(tmp_path, {"records": fixture("records")}, savings="savings.db", auth={"tokens": tokens})
+    with serving(*options, no_auth=False) as served:
+        async with bearing(served.url, "t-1") as client:
+            arguments = {"output_fields": ["rows.owner"], "limit": 3}
+            await client.result("tools/call", name="find", arguments=arguments)
+            await client.result("tools/call", name="find", arguments={})
         served.process.terminate()
         served.ends()
     data = b"".join(file.read_bytes() for file in tmp_path.glob("savings.db*"))
     assert b"find" in data
     assert [canary for canary in CANARIES if canary in data] == []
     assert total(tmp_path)[0] == 2
+
+
+async def test_another_file_counts_from_a_reload_on(tmp_path):
+    """Ours: what was counted before stays in the file before; `false` counts nothing."""
+
+    def content(savings):
+        return as_config({"mcpServers": {"records": SERVER}, "louver": {"savings": savings}})
+
+    async with Gateway(content(str(tmp_path / "one.db"))) as gateway, Client(gateway.server) as client:
+        for savings in (str(tmp_path / "two.db"), False):
+            await client.call_tool("find", {})
+            await gateway.reconfigure(content(savings))
+        await client.call_tool("find", {})
+    assert [SavingsReport(tmp_path / name).total()["calls"] for name in ("one.db", "two.db")] == [1, 1]
 
 
 async def test_by_default_the_command_counts_in_the_folder_for_state(tmp_path):

@@ -14,7 +14,14 @@ from pathlib import Path
 import pytest
 
 from louver.errors import InvalidInput
-from louver.limits import MAX_READ_ON_LOOP, MAX_SAVINGS_KEYS, MAX_SAVINGS_NAME, MAX_UNMEASURED, SAVINGS_DAYS
+from louver.limits import (
+    MAX_MEASURED_FIRST,
+    MAX_READ_ON_LOOP,
+    MAX_SAVINGS_KEYS,
+    MAX_SAVINGS_NAME,
+    MAX_UNMEASURED,
+    SAVINGS_DAYS,
+)
 from louver.server.audit.writer import AuditWriter
 from louver.server.call_record import UpstreamAnswer
 from louver.server.savings.counter import SavingsCounter, Whole
@@ -219,6 +226,22 @@ async def test_large_answers_are_measured_in_threads_and_not_too_many_at_once(fi
     await counter.close()
     row = SavingsReport(file).total()
     assert (row["calls"], row["wholeBytes"]) == (MAX_UNMEASURED, MAX_UNMEASURED * (MAX_READ_ON_LOOP + 1))
+
+
+@pytest.mark.parametrize("size", [1, MAX_MEASURED_FIRST, MAX_READ_ON_LOOP, MAX_READ_ON_LOOP + 1])
+@pytest.mark.parametrize("shown", ["structured", "text"])
+async def test_the_size_is_the_same_wherever_it_is_measured(file, size, shown):
+    """Ours: at once, once the answer is on its way, or in a thread."""
+    value = {"a": "x" * size}
+    result = {"structuredContent": value, "content": [{"type": "text", "text": "x" * size}]}
+    counter = SavingsCounter(file, lambda: NOW)
+    counter.add([Whole("crm", "find", UpstreamAnswer("find", result))], result, shown)
+    counter.add([Whole("crm", "get", UpstreamAnswer("get", result))], {"structuredContent": {}, "content": []}, shown)
+    await counter.close()
+    find, get = sorted(SavingsReport(file).totals("tool"), key=lambda row: row["tool"])
+    bytes_of = {"structured": len('{"a":""}') + size, "text": size}[shown]
+    assert (find["wholeBytes"], find["sentBytes"], get["wholeBytes"]) == (bytes_of, bytes_of, bytes_of)
+    assert get["sentBytes"] == {"structured": 2, "text": 0}[shown]
 
 
 @pytest.mark.parametrize("result", [TEXT, LARGE])
