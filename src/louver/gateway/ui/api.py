@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -36,7 +36,7 @@ from louver.server.audit.report import AuditReport
 from louver.server.calls.apply import apply_projection, receipt
 from louver.server.calls.output import find_output_in_thread
 from louver.server.policy.explain import explain, fields_of
-from louver.server.savings.report import SavingsReport
+from louver.server.savings.report import By, SavingsReport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from louver.server.audit.report import Total
 
 _By = TypeVar("_By", bound=str)
+
+_SAVED_BY: Final[tuple[By, ...]] = get_args(By)
 
 _DAY_S: Final = 86_400
 _PREFIX: Final = f"{PAGE}/api/"
@@ -160,7 +162,7 @@ class PageApi:
         file = self._savings
         if file is None:
             raise InvalidInput("nothing is counted: expected 'savings' in the configuration to be no 'false'")
-        by = _by(query, "tool", "server", "view", "day")
+        by: By = _by(query, *_SAVED_BY)
 
         def read() -> Json:
             report = SavingsReport(file, _since(query))

@@ -2,7 +2,7 @@
 
 import { html, render, useEffect, useState } from "./preact.js";
 import { ask, listTools, setToken, takeToken } from "./mcp.js";
-import { As, Audit, Servers } from "./reports.js";
+import { As, Audit, Saved, Servers } from "./reports.js";
 import { Other } from "./tree.js";
 import { Try } from "./try.js";
 
