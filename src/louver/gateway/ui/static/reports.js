@@ -138,7 +138,7 @@ export function Saved() {
 }
 
 const keysOf = (row) => Object.keys(row).filter((key) => key in SUMS || typeof row[key] === "string");
-const headingsOf = (row) => keysOf(row).map((key) => SUMS[key] ?? key);
+const headingsOf = (row) => keysOf(row).map((key) => SUMS[key] ?? key[0].toUpperCase() + key.slice(1));
 
 // A bar for each day; what they show stands in the table too.
 function Days({ days }) {
