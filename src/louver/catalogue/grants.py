@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
 
 from louver.core.json import canonical
-from louver.errors import LouverError
+from louver.core.secret_key import MIN_KEY_BYTES, secret_bytes
 from louver.limits import GRANT_S
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ PrincipalKey = tuple[str, str | None, str | None]
 
 _EXPIRY = struct.Struct(">Q")
 _MARK_BYTES = 16
-MIN_KEY_BYTES = 32
 
 
 class Grants:
@@ -82,11 +81,3 @@ class Grants:
 def _derived(key: bytes | str) -> bytes:
     """A key for grants alone: no other token sealed with the same secret is a valid grant."""
     return hmac.digest(secret_bytes(key), b"louver grant", "sha256")
-
-
-def secret_bytes(key: bytes | str) -> bytes:
-    """The bytes of a key; LouverError if they are too few."""
-    secret = key.encode() if isinstance(key, str) else key
-    if len(secret) < MIN_KEY_BYTES:
-        raise LouverError(f"a key has at least {MIN_KEY_BYTES} bytes of secret randomness, this one {len(secret)}")
-    return secret

@@ -21,6 +21,7 @@ from louver.catalogue.files.descriptions import DescriptionFiles
 from louver.catalogue.guidance import Guidance, GuidanceRule
 from louver.core.choices import check_choice
 from louver.core.json import members
+from louver.core.secret_key import secret_bytes
 from louver.errors import InvalidPolicy, LouverError
 from louver.jsonrpc.errors import INTERNAL_ERROR
 from louver.limits import QUERIES_PER_MINUTE, READS_PER_MINUTE
@@ -318,7 +319,6 @@ class PolicyMiddleware(LouverMiddleware):
         super().__init__()
         check_options({"policy_file": policy, **locals()})
         # Imported only now: most servers have no policy.
-        from louver.catalogue.grants import secret_bytes
         from louver.catalogue.policy.policy import Policy
         from louver.server.audit.writer import AuditWriter
 

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from louver.catalogue.files.line_numbers import nearest_line
 from louver.catalogue.files.open_regular import trusted_or_pipe
-from louver.catalogue.grants import MIN_KEY_BYTES
 from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.hosts import Host
 from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.policy import Policy
 from louver.core.json import members
+from louver.core.secret_key import MIN_KEY_BYTES
 from louver.errors import InvalidConfig, InvalidGuidance
 from louver.gateway.auth.read import read_audit, read_auth, read_principal
 from louver.gateway.config.env import UnresolvedVariable, expand_variables
