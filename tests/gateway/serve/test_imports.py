@@ -16,9 +16,7 @@ HEAVY = {"mcp", "mcp_types", "jsonschema", "cryptography"}
 @pytest.mark.parametrize("modules", [FROM_A_FILE, OVER_HTTP, OVER_STDIO], ids=["file", "http", "stdio"])
 def test_the_gateway_loads_no_sdk(modules):
     """Ours: tokens, grants, search and the example load theirs."""
-    code = (
-        f"import sys, louver.cli.commands.serve, {', '.join(modules)}; print(*sys.modules)"
-    )
+    code = f"import sys, louver.cli.commands.serve, {', '.join(modules)}; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert {name.partition(".")[0] for name in loaded} & HEAVY == set()
 
