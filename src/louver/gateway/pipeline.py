@@ -4,7 +4,8 @@
     minimal               disclosure ─ projection ─ tracing ─ forward
     discovery, gateway    built-in tools ─ projection ─ tracing ─ forward
 
-With scripts, `full` and `minimal` also begin with the built-in script tool, so its calls pass the other layers.
+With scripts, `full` and `minimal` also begin with the built-in script tool, so its calls pass the other layers. Where
+savings are counted, that is done before all of them.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from louver.server.disclosure.middleware import Disclosure
     from louver.server.policy.enforcer import PolicyEnforcer
     from louver.server.request import Identity, Next, Request, Step
+    from louver.server.savings.counter import SavingsCounter
     from louver.server.search import Search
 
 
@@ -232,6 +234,7 @@ class Pipeline:
         upstreams: Mapping[str, Upstream],
         routes: Routes,
         audit: AuditWriter | None,
+        savings: SavingsCounter | None,
     ) -> list[ScriptRunner]:
         """Rebuild the middleware for a configuration and return the scripts that it replaces."""
         # Captured now: requests are audited under these policies until the next reload.
@@ -265,6 +268,7 @@ class Pipeline:
             routes, self._listen_streams, self._server_info, self._on_opened, self._remove_client, results=results
         )
 
+        counting = [] if savings is None else [_savings_layer(savings, upstreams, {**HOSTS, **config.hosts})]
         registries = self._registries = {}
 
         def handler(views: ToolViews, principal: Principal) -> tuple[Next, Callable[[], None]]:
@@ -275,7 +279,7 @@ class Pipeline:
                 close_layers()
                 registries.pop(seen_by, None)
 
-            return in_order([*steps, trace_request], forward), close
+            return in_order([*counting, *steps, trace_request], forward), close
 
         if enforcers:
             per_audience = PerAudience(
@@ -389,6 +393,19 @@ def _audit_layer(audit: AuditWriter, owner_of: Callable[[str, Principal], ToolOw
     from louver.server.audit.middleware import AuditMiddleware
 
     return AuditMiddleware(audit, owner_of)
+
+
+def _savings_layer(savings: SavingsCounter, upstreams: Mapping[str, Upstream], hosts: Mapping[str, Host]) -> Step:
+    # Lazy import: only savings need it.
+    from louver.gateway.middleware.savings import SavingsMiddleware
+
+    def owner_of(tool: str) -> tuple[str, str]:
+        if len(upstreams) > 1:
+            return split_name(tool)
+        (upstream,) = upstreams.values()
+        return upstream.display_name, tool
+
+    return SavingsMiddleware(savings, owner_of, hosts)
 
 
 def _no_op() -> None:

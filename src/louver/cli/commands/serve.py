@@ -22,11 +22,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.principal import NOBODY
 from louver.cli import logs, servers, upstreams
 from louver.cli.listen_address import ListenAddress
 from louver.cli.signals import by_signal
+from louver.cli.state import SAVINGS, state
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.gateway import Gateway
 from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS
@@ -86,7 +86,8 @@ def run(arguments: Namespace) -> int:
         ready_views=arguments.ready_views,
         can_reload=file is not None,
         # With tokens, several principals share the upstreams.
-        catalogues=catalogue_folder() if listener is None or config.auth is None else None,
+        catalogues=state("catalogue") if listener is None or config.auth is None else None,
+        savings=state(SAVINGS),
     )
     if listener is None:
         asyncio.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
@@ -104,14 +105,6 @@ def _listener(arguments: Namespace, address: ListenAddress | None, auth: Auth | 
     from louver.cli.listener import HttpListener
 
     return HttpListener.open(arguments, address, auth)
-
-
-def catalogue_folder() -> Path | None:
-    try:
-        return state_folder(os.environ) / "catalogue"
-    except RuntimeError:
-        # The user has no home folder.
-        return None
 
 
 def set_up_process() -> None:

@@ -24,6 +24,7 @@ from louver.core.json import digest, members
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.clients.client import GatewayClient
 from louver.gateway.clients.revisions import is_modern
+from louver.gateway.config.model import COMMAND_LINE_SERVER
 from louver.gateway.transports.transport import RefusesAllRequests, ignore_notification
 from louver.gateway.upstream.availability import Availability
 from louver.gateway.upstream.kept_catalogue import Catalogue, KeptAnswers
@@ -112,6 +113,11 @@ class Upstream:
         self.tasks = TaskBindings()
         self._reconnector = Reconnector(self._waiting_clients, lambda: self._backoff.wait_s, self._reconnect)
         self._is_closed = False
+
+    @property
+    def display_name(self) -> str:
+        """Its name for people: for a server of the command line, the one that it reports."""
+        return self.server_name if self.name == COMMAND_LINE_SERVER and self.server_name else self.name
 
     @property
     def guard(self) -> Guard | None:
