@@ -119,6 +119,11 @@ def _serve(commands: Any) -> None:
     tools.add_argument(
         "--ready-views", action="store_true", help="shorten the answers of well-known servers with the shipped views"
     )
+    parser.add_argument(
+        "--metrics",
+        metavar="HOST:PORT",
+        help="serve /metrics for Prometheus there; each worker has the next port",
+    )
     _add_choice(parser, "--log", ("text", "json"), default="text", help="log format (default: text)")
 
 

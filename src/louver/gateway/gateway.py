@@ -26,6 +26,7 @@ from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.clients.listen import ListenStreams
 from louver.gateway.clients.revisions import with_envelope
 from louver.gateway.config.model import CatalogueSource, Config, ExecuteLevel, Exposure
+from louver.gateway.metrics import count_answer, observe_upstreams
 from louver.gateway.pipeline import Files, Pipeline
 from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
 from louver.gateway.routing.dispatch import Dispatcher
@@ -157,6 +158,7 @@ class Gateway:
 
             config = as_config(config)
         self._apply(config)
+        observe_upstreams(lambda: self.upstreams)
 
     async def __aenter__(self) -> Self:
         # In a task: an upstream that starts slowly delays only its own calls.
@@ -494,7 +496,7 @@ def _savings_counter(file: Path) -> SavingsCounter:
     # Lazy import, as in `_open_audit`.
     from louver.server.savings.counter import SavingsCounter
 
-    return SavingsCounter(file)
+    return SavingsCounter(file, on_counted=count_answer)
 
 
 def _make_guard(server: str, policy: Policy) -> Guard:

@@ -21,6 +21,7 @@ from louver.catalogue.learned import Learned, LearnedFields, learned_file
 from louver.catalogue.policy.principal import NOBODY
 from louver.core.json import digest
 from louver.core.nearest import did_you_mean
+from louver.gateway.metrics import RequestMetrics
 from louver.gateway.middleware.forward import Forward
 from louver.gateway.middleware.picker_app import PickerApp
 from louver.gateway.middleware.tracing import trace_request
@@ -268,7 +269,10 @@ class Pipeline:
             routes, self._listen_streams, self._server_info, self._on_opened, self._remove_client, results=results
         )
 
-        counting = [] if savings is None else [_savings_layer(savings, upstreams, {**HOSTS, **config.hosts})]
+        owner_of = partial(_owner_of, upstreams)
+        counting: list[Step] = [RequestMetrics(owner_of)]
+        if savings is not None:
+            counting.append(_savings_layer(savings, owner_of, {**HOSTS, **config.hosts}))
         registries = self._registries = {}
 
         def handler(views: ToolViews, principal: Principal) -> tuple[Next, Callable[[], None]]:
@@ -395,15 +399,19 @@ def _audit_layer(audit: AuditWriter, owner_of: Callable[[str, Principal], ToolOw
     return AuditMiddleware(audit, owner_of)
 
 
-def _savings_layer(savings: SavingsCounter, upstreams: Mapping[str, Upstream], hosts: Mapping[str, Host]) -> Step:
+def _owner_of(upstreams: Mapping[str, Upstream], tool: str) -> tuple[str, str]:
+    """The server of a tool by its listed name, and the tool's name there."""
+    if len(upstreams) != 1:
+        return split_name(tool)
+    (upstream,) = upstreams.values()
+    return upstream.display_name, tool
+
+
+def _savings_layer(
+    savings: SavingsCounter, owner_of: Callable[[str], tuple[str, str]], hosts: Mapping[str, Host]
+) -> Step:
     # Lazy import: only savings need it.
     from louver.gateway.middleware.savings import SavingsMiddleware
-
-    def owner_of(tool: str) -> tuple[str, str]:
-        if len(upstreams) > 1:
-            return split_name(tool)
-        (upstream,) = upstreams.values()
-        return upstream.display_name, tool
 
     return SavingsMiddleware(savings, owner_of, hosts)
 

@@ -124,6 +124,11 @@ class Upstream:
         return self._settings.guard
 
     @property
+    def is_up(self) -> bool:
+        """Whether a session is open, and the last one did not fail."""
+        return bool(self._sessions) and self.problem is None
+
+    @property
     def is_isolated(self) -> bool:
         """Whether each handshake client has its own session, in which the server may keep state."""
         return self._settings.isolated

@@ -61,8 +61,14 @@ class Whole(NamedTuple):
 class SavingsCounter:
     """The counters of one file, which other processes may write too; used in one event loop."""
 
-    def __init__(self, file: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        file: Path,
+        clock: Callable[[], float] = time.time,
+        on_counted: Callable[[SavingsKey, ShownSize | None, ShownSize], None] = lambda key, whole, sent: None,
+    ) -> None:
         self._file = file
+        self._on_counted = on_counted
         self._clock = clock
         self._is_counting, self._has_failed = True, False
         self._large = 0  # answers that are being measured in threads
@@ -131,6 +137,7 @@ class SavingsCounter:
         self._tasks.start(self._write())
 
     def _add(self, key: SavingsKey, whole: ShownSize | None, sent: ShownSize) -> None:
+        self._on_counted(key, whole, sent)
         totals = self._totals.get(key)
         if totals is None:
             totals = self._totals[key] = [0] * len(COUNTERS)
