@@ -20,7 +20,9 @@ def serve_metrics(address: ListenAddress) -> None:
         from prometheus_client import start_http_server
     except ImportError:
         raise InvalidInput("--metrics needs the extra 'metrics': pip install 'louver[metrics]'") from None
-    set_meter_provider(MeterProvider([PrometheusMetricReader()], Resource.create({"service.name": "louver"})))
+    set_meter_provider(
+        MeterProvider([PrometheusMetricReader(scope_info_enabled=False)], Resource.create({"service.name": "louver"}))
+    )
     try:
         start_http_server(address.port, address.host)
     except OSError as error:
