@@ -3,7 +3,7 @@
 mcp.server.operation.duration    seconds   by method, server and tool, and by the kind of an error
 louver.answers                   answers   that projection could have trimmed, and those that it has not
 louver.answer.size               bytes     whole, as the server behind gave it, and sent
-louver.answer.tokens             tokens    likewise, estimated
+louver.answer.tokens             tokens    the same, estimated
 louver.upstream.up               1 or 0    by server
 louver.requests.refused          requests  over HTTP, by the status: budgets and rates
 
