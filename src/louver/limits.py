@@ -613,8 +613,29 @@ AUDIT_DAYS = 365.0
 AUDIT_SWEPT_S = 86_400.0
 """How often expired audit records are removed, in seconds: once a day."""
 
-AUDIT_BUSY_S = 5.0
-"""How long a record waits for another process that writes to the file, in seconds. A write takes milliseconds."""
+DATABASE_BUSY_S = 5.0
+"""How long a write waits for another process that writes to the file, in seconds. A write takes milliseconds."""
+
+SAVINGS_DAYS = 400
+"""How long savings are kept, in days: a year can be compared with the month before it."""
+
+SAVINGS_WRITTEN_S = 3.0
+"""Time between two writes of savings, in seconds. A process that is killed loses what it has counted since the last."""
+
+MAX_MEASURED_FIRST = 16 * 1024
+"""Largest answer that is measured before it is sent, in bytes, some 20 us: another turn of the loop takes as long."""
+
+MAX_UNMEASURED = 16
+"""Large answers that are measured at once, some 10 ms each. More are not counted, since each is held meanwhile."""
+
+MAX_SAVINGS_KEYS = 5000
+"""Tools and views that one process counts by name; the rest is counted together."""
+
+MAX_SAVINGS_NAME = 128
+"""Characters of a name in a file of savings: MCP recommends at most so many for a tool."""
+
+MAX_CHARTED_DAYS = 30
+"""Days in the chart of `louver saved`: a screen of bars."""
 
 CLOCK_SKEW_S = 30
 """Accepted difference to the clock of an issuer, in seconds: network time is closer than that."""

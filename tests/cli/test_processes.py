@@ -15,6 +15,7 @@ from fixtures.forking import PYTHON
 from gateway.served import fixture
 from louver.cli.options import build_parser
 from louver.server.audit.writer import AuditWriter
+from louver.server.savings.database import SavingsKey, add
 from server.audited import ANN, record
 
 HONEST = [PYTHON, str(Path(__file__).parents[2] / "conformance" / "broken" / "honest.py")]
@@ -37,6 +38,7 @@ COMMANDS = {
     "explain": ["--policy", "it.policy.json", "--as", "nobody", "--tool", "t", "--schema", "schema.json"],
     "doctor": ["cursor"],
     "project": ["--include", "properties.é"],
+    "saved": ["savings.db", "--json"],
     "serve": ["--example", "--no-auth", "--http", "0.0.0.0:0"],
     "suggest": ["--call", "t", "{}", "--out", "views", "--", *SERVER],
     "token": ["--subject", "ann", "--scopes", "two,words"],
@@ -55,6 +57,7 @@ async def prepare(folder):
         (folder / name).write_text(json.dumps(content))
     with closing(AuditWriter(folder / "audit.db")) as audit:
         await audit.write(record(time=0.0, principal=audit.principal_digest(ANN)))
+    add(folder / "savings.db", {SavingsKey("2026-11-01", "one", "t", "é"): [1, 0, 2, 1, 2, 1]}, "2026-11-01")
 
 
 def in_a_process(folder, arguments, stdin):

@@ -101,7 +101,17 @@ WRONG = {
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
         "'inspect', 'catalogue', 'learn', 'exports', 'keys', 'replicaUrl', 'state', 'limits', 'warnings', "
-        "'keepResults', 'pseudonymKey', 'auth', 'principal', 'audit'; did you mean 'listing'?",
+        "'keepResults', 'pseudonymKey', 'auth', 'principal', 'audit', 'savings'; did you mean 'listing'?",
+    ),
+    "savings without a file": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"savings": true}}',
+        3,
+        "'savings': expected a file, or `false`",
+    ),
+    "savings in a folder that is missing": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"savings": "nowhere/savings.db"}}',
+        3,
+        "'savings': there is no such folder: 'nowhere'",
     ),
     "settings that are none": ('{"mcpServers": {"a": {"command": "a"}},\n"louver": "all"}', 2, "'louver': expected an"),
     "a server that is a text": (SERVERS % '"npx"', 2, "server 'a': expected an object, not a string"),

@@ -42,7 +42,6 @@ def _chart(console: Console, suggestion: Suggestion) -> Table:
     width = max(_MIN_WIDTH, min(_WIDTH, console.width - _OTHER_COLUMNS))
     table.add_column("", width=width, no_wrap=True)
     table.add_column("left out")
-    mark = "#" if console.options.ascii_only else "█"
     leaves = sorted(suggestion.leaves, key=lambda weight: -weight.bytes)
     for weight in leaves[:MAX_CHARTED_FIELDS]:
         reason = suggestion.left_out.get(weight.path, "")
@@ -51,12 +50,17 @@ def _chart(console: Console, suggestion: Suggestion) -> Table:
             " | ".join(weight.kinds),
             f"{weight.bytes:,}",
             f"{weight.bytes / suggestion.full:.1%}",
-            Text(mark * max(1, round(width * weight.bytes / leaves[0].bytes)), style="red" if reason else "green"),
+            bar(console, width * weight.bytes / leaves[0].bytes, "red" if reason else "green"),
             reason,
         )
     if len(leaves) > MAX_CHARTED_FIELDS:
         table.caption = f"The heaviest {MAX_CHARTED_FIELDS} of {len(leaves)} fields; all with --json."
     return table
+
+
+def bar(console: Console, columns: float, style: str = "green") -> Text:
+    """A bar of about so many columns, and at least one."""
+    return Text(("#" if console.options.ascii_only else "█") * max(1, round(columns)), style=style)
 
 
 def _saving(suggestion: Suggestion) -> str:

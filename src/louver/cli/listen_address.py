@@ -31,18 +31,18 @@ class ListenAddress:
     port: int  # 0: any free port
 
     @classmethod
-    def read(cls, text: str) -> ListenAddress:
+    def read(cls, text: str, option: str = "--http") -> ListenAddress:
         """Parse `HOST:PORT`. Names but `localhost` are refused, since their addresses may change."""
         host, separator, port = text.rpartition(":")
         if not separator or not re.fullmatch(_PORT, port) or int(port) > 65_535:
             raise InvalidInput(
-                f"--http takes HOST:PORT, for example 127.0.0.1:8080, with a port of at most 65535, not {text[:80]!r}"
+                f"{option} takes HOST:PORT, for example 127.0.0.1:8080, with a port of at most 65535, not {text[:80]!r}"
             )
         host = host.removeprefix("[").removesuffix("]")
         try:
             return cls(ip_address("127.0.0.1" if host == "localhost" else host), int(port))
         except ValueError:
-            raise InvalidInput(f"--http takes an address, for example 127.0.0.1, not {host[:80]!r}") from None
+            raise InvalidInput(f"{option} takes an address, for example 127.0.0.1, not {host[:80]!r}") from None
 
     @property
     def host(self) -> str:

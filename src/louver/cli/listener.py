@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from louver.catalogue.learned import state_folder
 from louver.cli import logs, terminal
 from louver.cli.signals import by_signal
+from louver.cli.state import SAVINGS, state
 from louver.core.json import compact
 from louver.errors import InvalidInput
 from louver.gateway.auth.local_token import LocalToken, LocalTokenMiddleware, local_token
@@ -84,7 +85,9 @@ class HttpListener:
 
         # The page is of this machine's user alone if nobody else can reach it.
         is_operator = isinstance(self.auth, LocalToken) and self.address.ip.is_loopback
-        return PageFiles(self.guard(PageApi(endpoint, gateway, sources, is_operator=is_operator)), sources)
+        # Calls that a person tries are not counted: the page alone shows what other gateways have counted.
+        savings = state(SAVINGS) if self.page == "shown" else gateway.savings_file
+        return PageFiles(self.guard(PageApi(endpoint, gateway, sources, savings, is_operator=is_operator)), sources)
 
     def guard(self, app: ASGIApp) -> ASGIApp:
         """The ASGI application behind authentication, if there is any."""

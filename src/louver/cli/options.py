@@ -51,6 +51,7 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
     _call(commands)
     _suggest(commands)
     _explain(commands)
+    _saved(commands)
     _audit(commands)
     _token(commands)
     _conformance(commands)
@@ -117,6 +118,11 @@ def _serve(commands: Any) -> None:
     scripts.add_argument("--no-execute", action="store_false", dest="execute", help="disable Lua scripts")
     tools.add_argument(
         "--ready-views", action="store_true", help="shorten the answers of well-known servers with the shipped views"
+    )
+    parser.add_argument(
+        "--metrics",
+        metavar="HOST:PORT",
+        help="serve /metrics for Prometheus there; each worker has the next port",
     )
     _add_choice(parser, "--log", ("text", "json"), default="text", help="log format (default: text)")
 
@@ -295,6 +301,30 @@ def _explain(commands: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+def _saved(commands: Any) -> None:
+    parser = _add_command(
+        commands,
+        "saved",
+        "[OPTIONS] [FILE]",
+        "report how many tokens projection has saved",
+        "louver saved",
+        "louver saved --by view --since 30d",
+        more="louver serve counts the calls that pass through it.",
+    )
+    parser.add_argument(
+        "file", metavar="FILE", nargs="?", help="the file that the configuration names as 'savings' (default: none)"
+    )
+    _add_since(parser)
+    _add_choice(
+        parser,
+        "--by",
+        ("tool", "server", "view", "day"),
+        default="tool",
+        help="one row for each of these (default: tool)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
 def _audit(commands: Any) -> None:
     parser = _add_command(
         commands,
@@ -306,7 +336,7 @@ def _audit(commands: Any) -> None:
     )
     records = parser.add_argument_group("the records")
     records.add_argument("file", metavar="FILE", help="the audit database that the configuration names")
-    records.add_argument("--since", metavar="TIME", help="only since 7d, 12h or 30m ago, or since an ISO 8601 time")
+    _add_since(records)
     records.add_argument(
         "--principal", metavar="NAME", help="only of this caller: ann, subject:ann,client:desk, nobody, or a digest"
     )
@@ -434,6 +464,10 @@ def _worker_count(text: str) -> int:
     if not re.fullmatch(r"[1-9][0-9]?", text) or int(text) > MAX_WORKERS:
         raise ArgumentTypeError(f"expected a number from 1 to {MAX_WORKERS}, not {text[:80]!r}")
     return int(text)
+
+
+def _add_since(group: Any) -> None:
+    group.add_argument("--since", metavar="TIME", help="only since 7d, 12h or 30m ago, or since an ISO 8601 time")
 
 
 def _add_choice(group: Any, name: str, choices: tuple[str, ...], **settings: Any) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
 from louver import __version__
+from louver.concurrency.background import BackgroundTasks
 from louver.core.cached import cached_property
 from louver.core.choices import check_choice
 from louver.core.json import digest
@@ -25,6 +26,7 @@ from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.clients.listen import ListenStreams
 from louver.gateway.clients.revisions import with_envelope
 from louver.gateway.config.model import CatalogueSource, Config, ExecuteLevel, Exposure
+from louver.gateway.metrics import count_answer, observe_upstreams
 from louver.gateway.pipeline import Files, Pipeline
 from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
 from louver.gateway.routing.dispatch import Dispatcher
@@ -61,7 +63,10 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import Params
     from louver.server.audit.writer import AuditWriter
     from louver.server.request import Request
+    from louver.server.savings.counter import SavingsCounter
     from louver.state.shared import SharedState
+
+logger = logging.getLogger(__name__)
 
 SERVER_INFO: Final = {"name": "louver", "version": __version__}
 
@@ -124,6 +129,7 @@ class Gateway:
         can_reload: bool = False,  # a reload may come: announce that lists can change
         catalogues: Path | None = None,  # folder for kept catalogues; `None`: upstreams are waited for
         replica: Replica | None = None,  # one of several processes, instead of what the configuration says
+        savings: Path | None = None,  # file for counters of savings, unless the configuration has the setting
     ) -> None:
         self._replica = replica
         self._single_client = single_client
@@ -132,6 +138,10 @@ class Gateway:
         self._ready_views = ready_views
         self._can_reload = can_reload
         self._catalogues = None if catalogues is None else CatalogueFolder(catalogues)
+        self._savings_default = savings
+        self._savings_file: Path | None = None
+        self._savings: SavingsCounter | None = None
+        self._closing_savings = BackgroundTasks(logger)
         self._pending_calls = PendingCalls()
         self.listen_streams = ListenStreams()
         self._availability_listeners = AvailabilityListeners(self._publish)
@@ -151,6 +161,7 @@ class Gateway:
         self._state = GatewayState(config, lambda: self.upstreams)
         self._pipeline = Pipeline(SERVER_INFO, self.listen_streams, on_opened, self._remove_client, self._state)
         self._apply(config)
+        observe_upstreams(lambda: self.upstreams)
 
     async def __aenter__(self) -> Self:
         # In a task: an upstream that starts slowly delays only its own calls.
@@ -205,6 +216,11 @@ class Gateway:
         return self._pipeline.entry(tool, caller)
 
     @property
+    def savings_file(self) -> Path | None:
+        """Where savings are counted, if they are."""
+        return self._savings_file
+
+    @property
     def config(self) -> Config:
         """The configuration in force."""
         return self._config
@@ -255,11 +271,14 @@ class Gateway:
         await self._wait_closed(*([] if self._pipeline.scripts is None else [self._pipeline.scripts]))
 
     async def close(self) -> None:
-        """End all upstreams, then close the stores of state and the audit log."""
+        """End all upstreams, then close the state that is shared and the audit log, and write the last savings."""
         await self.end()
         await self._state.close()
         if self._audit is not None:
             self._audit.close()
+        await self._closing_savings.wait()
+        if self._savings is not None:
+            await self._savings.close()
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
         return sorted(self._files.views.entry(self._as_listed(upstream, tool), None).views.named)
@@ -319,7 +338,8 @@ class Gateway:
             if single is None
             else SingleRoute(single, self._dispatcher, server_ids, can_reload=self._can_reload)
         )
-        return self._pipeline.build(config, files, retained, self.upstreams, self._routes, audit)
+        savings = self._savings_for(config)
+        return self._pipeline.build(config, files, retained, self.upstreams, self._routes, audit, savings)
 
     def _audit_for(self, wanted: AuditSettings | None) -> AuditWriter | None:
         """The audit log that a configuration wants; an open one is reused."""
@@ -329,6 +349,15 @@ class Gateway:
                 self._audit.close()
             self._audit, self._audit_settings = audit, wanted
         return self._audit
+
+    def _savings_for(self, config: Config) -> SavingsCounter | None:
+        """The counters of the file that a configuration wants; current ones are reused."""
+        file = self._savings_default if config.savings is None else config.savings or None
+        if file != self._savings_file:
+            if self._savings is not None:
+                self._closing_savings.start(self._savings.close())
+            self._savings, self._savings_file = None if file is None else _savings_counter(file), file
+        return self._savings
 
     def _with_overrides(self, config: Config) -> Config:
         """The configuration with the constructor's overrides."""
@@ -474,6 +503,13 @@ def _open_audit(settings: AuditSettings) -> AuditWriter:
     from louver.server.audit.writer import AuditWriter
 
     return AuditWriter(settings.file, settings.retention_days)
+
+
+def _savings_counter(file: Path) -> SavingsCounter:
+    # Lazy import, as in `_open_audit`.
+    from louver.server.savings.counter import SavingsCounter
+
+    return SavingsCounter(file, on_counted=count_answer)
 
 
 def _make_guard(server: str, policy: Policy) -> Guard:

@@ -4,7 +4,8 @@
     minimal               disclosure ─ projection ─ call limits ─ tracing ─ forward
     discovery, gateway    built-in tools ─ projection ─ call limits ─ tracing ─ forward
 
-With scripts, `full` and `minimal` also begin with the built-in script tool, so its calls pass the other layers.
+With scripts, `full` and `minimal` also begin with the built-in script tool, so its calls pass the other layers. Where
+savings are counted, that is done before all of them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from louver.catalogue.learned import Learned, LearnedFields, learned_file
 from louver.catalogue.policy.principal import NOBODY
 from louver.core.json import digest
 from louver.core.nearest import did_you_mean
+from louver.gateway.metrics import RequestMetrics
 from louver.gateway.middleware.forward import Forward
 from louver.gateway.middleware.picker_app import PickerApp
 from louver.gateway.middleware.tracing import trace_request
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from louver.server.disclosure.middleware import Disclosure
     from louver.server.policy.enforcer import PolicyEnforcer
     from louver.server.request import Identity, Next, Request, Step
+    from louver.server.savings.counter import SavingsCounter
     from louver.server.search import Search
     from louver.state.shared import SharedState
 
@@ -242,6 +245,7 @@ class Pipeline:
         upstreams: Mapping[str, Upstream],
         routes: Routes,
         audit: AuditWriter | None,
+        savings: SavingsCounter | None,
     ) -> list[ScriptRunner]:
         """Rebuild the middleware for a configuration and return the scripts that it replaces."""
         # Captured now: requests are audited under these policies until the next reload.
@@ -275,6 +279,10 @@ class Pipeline:
             routes, self._listen_streams, self._server_info, self._on_opened, self._remove_client, results=results
         )
 
+        owner_of = partial(_owner_of, upstreams)
+        counting: list[Step] = [RequestMetrics(owner_of)]
+        if savings is not None:
+            counting.append(_savings_layer(savings, owner_of, {**HOSTS, **config.hosts}))
         registries = self._registries = {}
 
         def handler(views: ToolViews, principal: Principal) -> tuple[Next, Callable[[], None]]:
@@ -286,7 +294,7 @@ class Pipeline:
                 registries.pop(seen_by, None)
 
             limits = [] if retained.call_limits is None else [retained.call_limits]
-            return in_order([*steps, *limits, trace_request], forward), close
+            return in_order([*counting, *steps, *limits, trace_request], forward), close
 
         if enforcers:
             per_audience = PerAudience(
@@ -409,6 +417,23 @@ def _audit_layer(audit: AuditWriter, owner_of: Callable[[str, Principal], ToolOw
     from louver.server.audit.middleware import AuditMiddleware
 
     return AuditMiddleware(audit, owner_of)
+
+
+def _owner_of(upstreams: Mapping[str, Upstream], tool: str) -> tuple[str, str]:
+    """The server of a tool by its listed name, and the tool's name there."""
+    if len(upstreams) != 1:
+        return split_name(tool)
+    (upstream,) = upstreams.values()
+    return upstream.display_name, tool
+
+
+def _savings_layer(
+    savings: SavingsCounter, owner_of: Callable[[str], tuple[str, str]], hosts: Mapping[str, Host]
+) -> Step:
+    # Lazy import: only savings need it.
+    from louver.gateway.middleware.savings import SavingsMiddleware
+
+    return SavingsMiddleware(savings, owner_of, hosts)
 
 
 def _no_op() -> None:

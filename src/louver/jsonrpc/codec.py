@@ -56,6 +56,11 @@ class Result(dict[str, Any]):
         super().__init__(result)
         self._message = message
 
+    @property
+    def size(self) -> int:
+        """Bytes of the message, which has little more than the result."""
+        return len(self._message.raw)
+
     def text(self) -> memoryview | None:
         """The JSON text; `None` unless the message is compact with the result as its first or last member."""
         body, raw = self._message.body, self._message.raw

@@ -28,7 +28,7 @@ def script(tmp_path_factory):
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("louver s", {"serve", "suggest"}),
+        ("louver s", {"saved", "serve", "suggest"}),
         ("louver serve --exposure ", {"full", "minimal", "discovery", "gateway"}),
         ("louver call tool --inc", {"--include"}),
         ("louver tools --config m", {"mcp.json"}),

@@ -7,12 +7,13 @@ import sys
 
 import pytest
 
+FROM_A_FILE = ["louver.gateway.config.read"]
 OVER_HTTP = ["louver.gateway.serve.endpoint", "louver.gateway.serve.http", "louver.gateway.transports.http"]
 OVER_STDIO = ["louver.gateway.serve.stdio", "louver.gateway.transports.stdio"]
 HEAVY = {"mcp", "mcp_types", "jsonschema", "cryptography"}
 
 
-@pytest.mark.parametrize("modules", [OVER_HTTP, OVER_STDIO], ids=["http", "stdio"])
+@pytest.mark.parametrize("modules", [FROM_A_FILE, OVER_HTTP, OVER_STDIO], ids=["file", "http", "stdio"])
 def test_the_gateway_loads_no_sdk(modules):
     """Ours: tokens, grants, search and the example load theirs."""
     code = (

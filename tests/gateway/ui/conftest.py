@@ -10,6 +10,7 @@ from playwright.sync_api import sync_playwright
 
 from fixtures.forking import PYTHON
 from gateway.served import FIXTURES, Served, config, fixture
+from louver.server.savings.database import SavingsKey, add
 
 PAGE = r"the page is at (\S+)"
 UI = [PYTHON, "-m", "louver", "ui", "--no-open"]
@@ -86,6 +87,16 @@ def policed(folder, **louver):
     """The options for `records.py` under a policy."""
     (folder / "crm.policy.json").write_text(json.dumps(POLICY))
     return config(folder, {"records": fixture("records", policy="crm.policy.json")}, **louver)
+
+
+def count_savings(state_home):
+    """Have the file of savings of two days in the folder for state."""
+    for number, day in enumerate(("2026-11-01", "2026-11-02"), 1):
+        rows = {
+            SavingsKey(day, "tracker", "list_issues", "brief"): [4, 0, 8000 * number, 1000, 7000 * number, 700],
+            SavingsKey(day, "memory", "read_graph", ""): [2, 2, 350, 385, 350, 385],
+        }
+        add(state_home / "louver" / "savings.db", rows, "2000-01-01")
 
 
 def open_tool(page, url, name):

@@ -10,11 +10,11 @@ from fixtures.command import louver
 from fixtures.forking import PYTHON
 from gateway.auth.guarded import token_file
 from gateway.served import FIXTURES, Served, config, fixture, serving, stateless
-from gateway.ui.conftest import UI, policed, shown
+from gateway.ui.conftest import UI, count_savings, policed, shown
 from louver.gateway.ui.page import STATIC
 
 RECORDS = {"records": fixture("records")}
-API = ["about", "servers", "audit", "explain?server=records&tool=find&as=nobody"]
+API = ["about", "servers", "saved", "audit", "explain?server=records&tool=find&as=nobody"]
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +23,7 @@ def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(folder))
+        count_savings(folder)
         with shown(*policed(folder)) as served:
             url, _, token = served.url.partition("#token=")
             yield url.removesuffix("/ui"), token
@@ -80,6 +81,7 @@ def test_each_page_is_also_json(page):
     assert about.json() == {
         "operator": True,
         "argument": "output_fields",
+        "saved": True,
         "audit": True,
         "policies": {"records": ["find"]},
     }
@@ -87,6 +89,11 @@ def test_each_page_is_also_json(page):
     [server] = get(page, "/ui/api/servers").json()
     assert (server["name"], server["problem"]) == ("records", None)
     assert get(page, "/ui/api/audit?by=field&days=7").json() == []
+    saved = get(page, "/ui/api/saved?by=server").json()
+    assert [(row["server"], row["calls"]) for row in saved["rows"]] == [("tracker", 8), ("memory", 4)]
+    assert [row["day"] for row in saved["days"]] == ["2026-11-01", "2026-11-02"]
+    assert saved["total"]["savedTokens"] == round(21_700 / 3.5) - round(2_170 / 3.5)
+    assert get(page, "/ui/api/saved?by=view&days=1").json()["rows"] == []
 
 
 def test_a_role_is_explained_as_the_command_explains_it(page, tmp_path):
@@ -108,7 +115,8 @@ def test_a_role_is_explained_as_the_command_explains_it(page, tmp_path):
         ("explain?server=none&tool=find&as=nobody", "'server': expected a server under a policy, not 'none'"),
         ("explain?server=records&tool=none&as=nobody", "'tool': server 'records' lists no tool 'none'"),
         ("explain?server=records&tool=find&as=who", "'as' takes 'nobody', or for example"),
-        ("audit?by=value", "'by': expected tool, principal or field"),
+        ("audit?by=value", "'by': expected field, tool, principal"),
+        ("saved?by=principal", "'by': expected tool, server, view, day"),
         ("audit?days=-1", "'days': expected a whole number"),
     ],
 )

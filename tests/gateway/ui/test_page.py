@@ -11,7 +11,7 @@ import pytest
 
 from fixtures.shown import BIDI, SCRIPT
 from gateway.served import stateless
-from gateway.ui.conftest import call, open_tool, opened_tab, policed, shown
+from gateway.ui.conftest import call, count_savings, open_tool, opened_tab, policed, shown
 from stock.run import node_packages
 
 AXE = '{"private": true, "dependencies": {"axe-core": "^4.11.0"}}'
@@ -24,6 +24,7 @@ def operator_url(tmp_path_factory):
     folder = tmp_path_factory.mktemp("policed")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(folder))
+        count_savings(folder)
         with shown(*policed(folder)) as served:
             base, _, token = served.url.partition("/ui#token=")
             request = stateless("tools/call", name="find", arguments={})
@@ -204,7 +205,7 @@ def test_320_pixels_are_enough(chromium, page_url):
 
 
 def test_the_operator_sees_servers_roles_and_the_audit(tab, operator_url):
-    """Issue 42, C: *Servers*, *As*, *Audit*."""
+    """Issue 42, C: *Servers*, *As*, *Saved*, *Audit*."""
     tab.goto(operator_url)
     tab.get_by_role("link", name="Servers").click()
     tab.locator(".servers li").get_by_text("Ready").wait_for()
@@ -214,6 +215,10 @@ def test_the_operator_sees_servers_roles_and_the_audit(tab, operator_url):
     tab.get_by_text("By rule support.").wait_for()
     assert tab.get_by_role("row", name="mail dropped").count() == 1
     assert tab.get_by_role("row", name="login seen").count() == 1
+    tab.get_by_role("link", name="Saved").click()
+    tab.get_by_role("row", name="tracker list_issues 8 0 6,000 400 5,600").wait_for()
+    tab.get_by_role("combobox", name="By").select_option("day")
+    tab.get_by_role("row", name=re.compile("2026-11-02 6 ")).wait_for()
     tab.get_by_role("link", name="Audit").click()
     tab.get_by_role("row", name=re.compile(r"records find rows\.\*\.id 1 ")).wait_for()
     tab.get_by_label("By").select_option("principal")

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +20,7 @@ from louver.catalogue.policy.principal import Principal
 from louver.catalogue.policy.read_principal import PARTS, read_principal
 from louver.cli import terminal
 from louver.cli.request import write
+from louver.cli.since import read_since
 from louver.errors import InvalidInput
 from louver.server.audit.report import AuditReport
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
     from louver.server.audit.report import Total
 
-_UNITS: Final = {"d": 86_400, "h": 3600, "m": 60}
 _TEXTS: Final = ("server", "tool", "field", "principal", "last")
 _DIGEST: Final = 32  # characters of a principal's digest
 _OUTCOMES: Final = ("refused", "withheld", "error")  # left out in a narrow terminal, if they are 0
@@ -39,7 +37,7 @@ _DAY, _MINUTE = len("2026-01-31"), len("2026-01-31T12:00")
 
 
 def run(arguments: Namespace) -> int:
-    since = 0.0 if arguments.since is None else _since(arguments.since, time.time())
+    since = read_since(arguments.since)
     principal = None if arguments.principal is None else _principal(arguments.principal)
     with closing(AuditReport(Path(arguments.file), since, principal)) as trail:
         if arguments.export:
@@ -67,17 +65,6 @@ def _principal(text: str) -> Principal | str:
     if principal.roles or principal.scopes:
         raise InvalidInput("--principal takes no role or scope: records tell a subject and a client, as one digest")
     return principal
-
-
-def _since(text: str, now: float) -> float:
-    """Seconds since the epoch, from an age such as `7d` or an ISO 8601 time (UTC if it names no zone)."""
-    if match := re.fullmatch(r"(?P<number>[0-9]{1,6})(?P<unit>[dhm])", text):
-        return now - int(match["number"]) * _UNITS[match["unit"]]
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidInput(f"--since takes 7d, 12h or 30m, or a time like 2026-01-31T12:00, not {text!r}") from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def _show(rows: list[Total]) -> None:

@@ -22,11 +22,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.principal import NOBODY
 from louver.cli import logs, servers, upstreams
 from louver.cli.listen_address import ListenAddress
 from louver.cli.signals import by_signal
+from louver.cli.state import SAVINGS, state
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.gateway import Gateway
 from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS
@@ -47,28 +47,13 @@ logger = logging.getLogger(__name__)
 def run(arguments: Namespace) -> int:
     """Serve until the client disconnects, or until a signal ends the process."""
     address = None if arguments.http is None else ListenAddress.read(arguments.http)
-    if address is None and (arguments.no_auth or arguments.allowed_host or arguments.workers > 1):
-        raise InvalidInput(
-            "--no-auth, --allowed-host and --workers need --http: over stdio only the parent process is served"
-        )
-    if arguments.workers > 1 and arguments.example:
-        raise InvalidInput("--workers is for servers behind the gateway: the example is one process")
-    if arguments.ui and (address is None or arguments.no_auth):
-        raise InvalidInput("--ui needs --http, without --no-auth: the page calls tools, so its users need a token")
+    metrics = None if arguments.metrics is None else ListenAddress.read(arguments.metrics, "--metrics")
+    _check_over_http(arguments)
     if address is None and fcntl(1, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         # Standard output was closed, so no client could be answered.
         raise OSError(EBADF, os.strerror(EBADF))
     if arguments.example:
-        if arguments.exposure in ("discovery", "gateway") or arguments.execute:
-            exposure = (arguments.exposure or "full") + (" --execute" if arguments.execute else "")
-            raise InvalidInput(
-                "discovery, the one tool and scripts are for servers behind the gateway: "
-                f"louver serve --exposure {exposure} -- louver serve --example"
-            )
-        if arguments.ui:
-            raise InvalidInput("the page is for servers behind the gateway: louver ui -- louver serve --example")
-        if arguments.ready_views:
-            raise InvalidInput("ready views are for servers behind the gateway: the example has its own views")
+        _check_for_example(arguments)
         _serve_example(_listener(arguments, address, None), minimal=arguments.exposure == "minimal")
         return 0
     logs.configure(arguments.log)
@@ -86,15 +71,44 @@ def run(arguments: Namespace) -> int:
         ready_views=arguments.ready_views,
         can_reload=file is not None,
         # With tokens, several principals share the upstreams.
-        catalogues=catalogue_folder() if listener is None or config.auth is None else None,
+        catalogues=state("catalogue") if listener is None or config.auth is None else None,
+        savings=state(SAVINGS),
     )
+    if metrics is not None and arguments.workers == 1:
+        _serve_metrics(metrics)
     if listener is None:
         asyncio.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
     elif arguments.workers > 1:
-        _serve_by_workers(make_gateway, file, listener, arguments.workers)
+        _serve_by_workers(make_gateway, file, listener, arguments.workers, metrics)
     else:
         asyncio.run(gateway_over_http(make_gateway, file, listener))
     return 0
+
+
+def _check_over_http(arguments: Namespace) -> None:
+    """Refuse options that only serving over HTTP knows."""
+    if arguments.http is None and (arguments.no_auth or arguments.allowed_host or arguments.workers > 1):
+        raise InvalidInput(
+            "--no-auth, --allowed-host and --workers need --http: over stdio only the parent process is served"
+        )
+    if arguments.ui and (arguments.http is None or arguments.no_auth):
+        raise InvalidInput("--ui needs --http, without --no-auth: the page calls tools, so its users need a token")
+
+
+def _check_for_example(arguments: Namespace) -> None:
+    """Refuse options that the example does not know, which is no gateway."""
+    if arguments.exposure in ("discovery", "gateway") or arguments.execute:
+        exposure = (arguments.exposure or "full") + (" --execute" if arguments.execute else "")
+        raise InvalidInput(
+            "discovery, the one tool and scripts are for servers behind the gateway: "
+            f"louver serve --exposure {exposure} -- louver serve --example"
+        )
+    if arguments.ui:
+        raise InvalidInput("the page is for servers behind the gateway: louver ui -- louver serve --example")
+    if arguments.metrics is not None or arguments.workers > 1:
+        raise InvalidInput("--metrics and --workers are for servers behind the gateway: the example is one process")
+    if arguments.ready_views:
+        raise InvalidInput("ready views are for servers behind the gateway: the example has its own views")
 
 
 def _listener(arguments: Namespace, address: ListenAddress | None, auth: Auth | None) -> HttpListener | None:
@@ -104,14 +118,6 @@ def _listener(arguments: Namespace, address: ListenAddress | None, auth: Auth | 
     from louver.cli.listener import HttpListener
 
     return HttpListener.open(arguments, address, auth)
-
-
-def catalogue_folder() -> Path | None:
-    try:
-        return state_folder(os.environ) / "catalogue"
-    except RuntimeError:
-        # The user has no home folder.
-        return None
 
 
 def set_up_process() -> None:
@@ -178,12 +184,28 @@ async def gateway_over_http(
 
 
 def _serve_by_workers(
-    make_gateway: Callable[..., Gateway], file: ConfigFile | None, listener: HttpListener, count: int
+    make_gateway: Callable[..., Gateway],
+    file: ConfigFile | None,
+    listener: HttpListener,
+    count: int,
+    metrics: ListenAddress | None,
 ) -> None:
     # Imported here: most gateways are one process.
     from louver.cli.workers import Workers
 
-    Workers(count, lambda worker: asyncio.run(gateway_over_http(make_gateway, file, listener, worker))).run()
+    def serve(worker: ServingWorker) -> None:
+        if metrics is not None:
+            _serve_metrics(replace(metrics, port=metrics.port + worker.number))
+        asyncio.run(gateway_over_http(make_gateway, file, listener, worker))
+
+    Workers(count, serve).run()
+
+
+def _serve_metrics(address: ListenAddress) -> None:
+    # Imported here: it needs an extra.
+    from louver.cli.metrics_endpoint import serve_metrics
+
+    serve_metrics(address)
 
 
 @asynccontextmanager

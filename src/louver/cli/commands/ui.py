@@ -20,9 +20,10 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from louver.cli import logs, servers, terminal
-from louver.cli.commands.serve import catalogue_folder, config_file, gateway_over_http, set_up_process
+from louver.cli.commands.serve import config_file, gateway_over_http, set_up_process
 from louver.cli.listen_address import ListenAddress
 from louver.cli.listener import HttpListener
+from louver.cli.state import state
 from louver.gateway.gateway import Gateway
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def run(arguments: Namespace) -> int:
     config = servers.read(arguments) if file is None else file.current
     listener = HttpListener.open_local(arguments, ListenAddress.read("127.0.0.1:0"))
     set_up_process()
-    make_gateway = partial(Gateway, config, exposure="full", can_reload=file is not None, catalogues=catalogue_folder())
+    make_gateway = partial(Gateway, config, exposure="full", can_reload=file is not None, catalogues=state("catalogue"))
     with _opened(listener.page_url) if arguments.open else _left_closed():
         asyncio.run(gateway_over_http(make_gateway, file, listener))
     return 0

@@ -128,6 +128,7 @@ class Config:
     auth: Auth | None = None  # `None`: every HTTP client is served
     principal: Principal | None = None  # the client over stdio
     audit: AuditSettings | None = None  # `None`: no audit
+    savings: Path | Literal[False] | None = None  # file for counters of savings; `None`: that of the command, if any
 
     @classmethod
     def from_command(cls, command: Sequence[str], environ: Mapping[str, str] = os.environ) -> Config:

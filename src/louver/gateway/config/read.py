@@ -1,8 +1,8 @@
 """Reads the configuration file into values; an error names the file and line. Paths are relative to the file.
 
 Environment variables are expanded in `command`, `args`, `env`, `cwd`, `url`, `headers`, `keys`, `replicaUrl`, `state`,
-`pseudonymKey`, `store`, `policy`, the texts of `auth`, `principal` and `audit`, and the names of folders. A disabled
-server is skipped: its variables need not be set, and its settings need not fit the schema.
+`pseudonymKey`, `store`, `policy`, `savings`, the texts of `auth`, `principal` and `audit`, and the names of folders. A
+disabled server is skipped: its variables need not be set, and its settings need not fit the schema.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from louver.catalogue.files.line_numbers import nearest_line
 from louver.catalogue.files.open_regular import trusted_or_pipe
@@ -97,6 +97,7 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         auth=None if auth is None else read_auth(auth, source),
         principal=None if principal is None else read_principal(principal, source),
         audit=None if audit is None else read_audit(audit, source),
+        savings=source.savings(settings.pop("savings", None)),
         **settings,
     )
 
@@ -189,6 +190,9 @@ class ConfigSource:
         if isinstance(written, str):
             return self.path.parent / self.string(("louver", "learn"), written)
         return state_folder(self.environ) if written else None
+
+    def savings(self, written: str | Literal[False] | None) -> Path | Literal[False] | None:
+        return self.file(("louver", "savings"), written) if isinstance(written, str) else written
 
     def check_is_audited(self, upstreams: Sequence[UpstreamConfig], *, is_audited: bool) -> None:
         """Raise if there is a policy without an audit, or an audit without a policy."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from louver.concurrency.offload import yielding
 from louver.core.json import members
 from louver.errors import ToolFailed, UpstreamError, UpstreamUnavailable
-from louver.gateway.config.model import COMMAND_LINE_SERVER
 from louver.gateway.routing.aggregate import split_name
 from louver.gateway.routing.dispatch import opening_of
 from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
@@ -54,7 +53,7 @@ class VisibleServers:
     @property
     def names(self) -> list[str]:
         """The servers' names; a server given on the command line has the name that it reports."""
-        return [self._display_name(upstream) for upstream in self._upstreams.values()]
+        return [upstream.display_name for upstream in self._upstreams.values()]
 
     async def statuses(self) -> list[ServerStatus]:
         """Return all servers, available or not."""
@@ -128,11 +127,8 @@ class VisibleServers:
             raise _tool_failed(tool_name, {"message": "it asks the user something, which is not possible here"}, [])
         return result
 
-    def _display_name(self, upstream: Upstream) -> str:
-        return upstream.server_name if upstream.name == COMMAND_LINE_SERVER and upstream.server_name else upstream.name
-
     def _by_name(self, name: str) -> Upstream:
-        return next(each for each in self._upstreams.values() if self._display_name(each) == name)
+        return next(each for each in self._upstreams.values() if each.display_name == name)
 
     def _split_name(self, name: str) -> tuple[str, str]:
         return (self.names[0], name) if len(self._upstreams) == 1 else split_name(name)
@@ -142,15 +138,15 @@ class VisibleServers:
             async with asyncio.timeout(SERVER_LOOK_S):
                 opening = await opening_of(upstream, self._client)
         except TimeoutError:
-            return ServerStatus(self._display_name(upstream), "it is being opened")
+            return ServerStatus(upstream.display_name, "it is being opened")
         except UpstreamError as error:
-            return ServerStatus(self._display_name(upstream), upstream.problem or error.message)
+            return ServerStatus(upstream.display_name, upstream.problem or error.message)
         except JsonRpcError as error:
-            return ServerStatus(self._display_name(upstream), f"it answers with error {error.code}")
+            return ServerStatus(upstream.display_name, f"it answers with error {error.code}")
         info = opening.get("serverInfo") or members(opening.get("_meta")).get(SERVER_INFO_META_KEY)
         text = opening.get("instructions")
         return ServerStatus(
-            self._display_name(upstream), READY, members(info), text if isinstance(text, str) and text else None
+            upstream.display_name, READY, members(info), text if isinstance(text, str) and text else None
         )
 
 

@@ -9,6 +9,7 @@ an array in 2026-07-28; earlier revisions get `{"result": [...]}`. An uncaught t
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import compact, is_array, is_object, members
@@ -46,7 +47,8 @@ class Execute:
         self._scripts = scripts
 
     async def answer(self, built_in_call: BuiltInCall) -> dict[str, Any]:
-        visible_servers = VisibleServers(self._upstreams, built_in_call.caller.client, built_in_call.ask)
+        ask = partial(built_in_call.ask, is_counted=True)
+        visible_servers = VisibleServers(self._upstreams, built_in_call.caller.client, ask)
         caller = built_in_call.caller.request.counted_as
         on_called = _Progress(built_in_call.caller).on_called
         # Tokens of one principal may have different rights.
@@ -55,6 +57,7 @@ class Execute:
         # One address may be many clients behind a proxy, so its scripts are not limited to one at a time.
         queue_key: Hashable = object() if caller.startswith("address ") else caller
         value = await self._scripts.run(built_in_call.arguments["script"], host, queue_key)
+        built_in_call.caller.record.reduced_by("script")
         return _result(value, is_modern=built_in_call.caller.client.is_modern)
 
 

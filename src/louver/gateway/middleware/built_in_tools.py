@@ -50,9 +50,15 @@ class BuiltInCall:
     call_next: Next  # answers a request as the gateway does without built-in tools
 
     async def ask(
-        self, method: str, params: dict[str, Any], *, plain: bool = True, matches_a_page: int = MATCHES_A_PAGE
+        self,
+        method: str,
+        params: dict[str, Any],
+        *,
+        plain: bool = True,  # without guidance and warnings, and never kept instead
+        is_counted: bool = False,  # the answer of the built-in tool counts as made of this one
+        matches_a_page: int = MATCHES_A_PAGE,
     ) -> dict[str, Any]:
-        """The answer to a request for the caller; if `plain`, without guidance and warnings, and never kept instead."""
+        """The answer to a request for the caller."""
         request = self.caller.request
         request_meta = members(request.params.get("_meta"))
         meta = {key: request_meta[key] for key in ENVELOPE_KEYS if key in request_meta} | members(params.get("_meta"))
@@ -72,7 +78,7 @@ class BuiltInCall:
             is_inner=plain or request.is_inner,
             is_live=True,
             matches_a_page=matches_a_page,
-            record=CallRecord(),
+            record=CallRecord(answers=request.record.answers if is_counted else None),
         )
         return await self.call_next(inner_request)
 

@@ -20,6 +20,7 @@ from louver.protocol.mcp import CONNECTION_NOTIFICATIONS
 from louver.protocol.names import HINT, PROJECTION, PROJECTION_LITERAL, RESULTS_URI
 from louver.protocol.requests import check_request
 from louver.protocol.results import kept_at, kept_for
+from louver.server.calls.call import skip_reason
 from louver.server.refusals import protocol_error
 from louver.server.wire import envelope
 
@@ -72,7 +73,10 @@ class Forward:
                 return await self._listen(caller, request)
             async with caller:
                 result = await self._answer(caller, request)
-                request.record.received = result
+                record = request.record
+                record.received = result
+                if record.answers is not None and request.method == "tools/call" and skip_reason(result) is None:
+                    record.answers.add(request.params["name"], result, is_inner=request.is_for_program)
                 await self._record_kept_result(request, result)
                 return result
         except UpstreamError as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.requests import ClientDisconnect
 
+from louver.gateway.metrics import count_refusal
 from louver.gateway.serve.respond import on_one_line
 from louver.jsonrpc.codec import error_response
 from louver.jsonrpc.errors import INTERNAL_ERROR, INVALID_REQUEST, JsonRpcError
@@ -131,6 +132,7 @@ class HttpExchange:
 
     async def refuse_for_now(self, status: int, message: str, *headers: Header) -> None:
         """Refuse what may be served later."""
+        count_refusal(status)
         await self.refuse(status, message, _RETRY_LATER, *headers, code=INTERNAL_ERROR)
 
     async def start_stream(self, *headers: Header) -> None:

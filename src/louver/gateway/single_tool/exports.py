@@ -46,10 +46,8 @@ class ResultExports:
     async def put(self, text: str, about: ResultInfo, request: Request) -> dict[str, Any]:
         uri = await self._results.keep(text, about, request)
         if uri is None:
-            raise ToolFailed(
-                f"the answer of {about.tool} cannot be kept: it is too large, or the store takes nothing",
-                tool=about.tool,
-            )
+            problem = "it is too large, or the store does not take it"
+            raise ToolFailed(f"the answer of {about.tool} cannot be kept: {problem}", tool=about.tool)
         note = f"Read parts of it: {uri}?fields=PATH,PATH or {uri}?page=1. The tool does not run again."
         return {"resource": uri, "expiresInSeconds": round(self._results.options.seconds), "NOTE": note}
 

@@ -124,7 +124,7 @@ class _GatewayTool:
     async def answer(self, built_in_call: BuiltInCall) -> dict[str, Any]:
         action = _action(built_in_call.arguments)
         # Only `call` passes on guidance and warnings.
-        ask = partial(built_in_call.ask, plain=action != "call")
+        ask = partial(built_in_call.ask, plain=action != "call", is_counted=True)
         action_call = _ActionCall(VisibleServers(self._upstreams, built_in_call.caller.client, ask), built_in_call)
         if action == "call":
             return await _call(action_call)
@@ -276,7 +276,9 @@ async def _export(exports: Exports, call: _ActionCall) -> dict[str, Any]:
         raise ToolFailed(message, tool=name, content=blocks(result))
     text = await in_thread(partial(compact, output.value))
     size = len(text.encode("utf-8", "surrogatepass"))
-    location = await exports.put(text, ResultInfo(name, wrapper=output.wrapper), call.built_in_call.caller.request)
+    request = call.built_in_call.caller.request
+    location = await exports.put(text, ResultInfo(name, wrapper=output.wrapper), request)
+    request.record.reduced_by("kept")
     return {**location, **await in_thread(partial(export_summary, output.value, size))}
 
 

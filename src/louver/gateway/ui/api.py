@@ -3,6 +3,7 @@
     GET  about                                   what the caller may see here
     GET  servers                                 the servers, with their state                  the operator
     GET  explain?server=S&tool=T&as=role:x       what the policy shows of a tool to a caller    the operator
+    GET  saved?by=tool&days=7                    what projection has saved                      the operator
     GET  audit?by=field&days=7                   which fields went to whom                      the operator
     POST project {tool, projection?, result?}    the receipt, of a result also what is kept;
                                                  without a projection the declared fields       every caller
@@ -15,7 +16,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -35,6 +36,7 @@ from louver.server.audit.report import AuditReport
 from louver.server.calls.apply import apply_projection, receipt
 from louver.server.calls.output import find_output_in_thread
 from louver.server.policy.explain import explain, fields_of
+from louver.server.savings.report import By, SavingsReport
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -49,6 +51,10 @@ if TYPE_CHECKING:
     from louver.gateway.serve.allowed_hosts import AllowedSources
     from louver.server.audit.report import Total
 
+_By = TypeVar("_By", bound=str)
+
+_SAVED_BY: Final[tuple[By, ...]] = get_args(By)
+
 _DAY_S: Final = 86_400
 _PREFIX: Final = f"{PAGE}/api/"
 _FOR_OPERATOR: Final = "for the operator: with the token of this machine, at a loopback address"
@@ -57,13 +63,21 @@ _FOR_OPERATOR: Final = "for the operator: with the token of this machine, at a l
 class PageApi:
     """ASGI wrapper that answers for the page; `is_operator`: clients with the token are the operator."""
 
-    def __init__(self, app: ASGIApp, gateway: Gateway, sources: AllowedSources, *, is_operator: bool) -> None:
+    def __init__(
+        self, app: ASGIApp, gateway: Gateway, sources: AllowedSources, savings: Path | None, *, is_operator: bool
+    ) -> None:
         self._app = app
         self._gateway = gateway
         self._sources = sources
+        self._savings = savings
         self._is_operator = is_operator
         self._bodies = BudgetByKey(MAX_PEER_BODY_BYTES)
-        self._questions = {"servers": self._servers, "explain": self._explain, "audit": self._audit}
+        self._questions = {
+            "servers": self._servers,
+            "explain": self._explain,
+            "saved": self._saved,
+            "audit": self._audit,
+        }
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http" or not scope["path"].startswith(_PREFIX):
@@ -103,8 +117,13 @@ class PageApi:
         if not self._is_operator:
             return {"operator": False, "argument": config.argument_name}
         policies = {each.name: sorted(each.policy.tools) for each in config.upstreams if each.policy is not None}
-        audits = config.audit is not None
-        return {"operator": True, "argument": config.argument_name, "audit": audits, "policies": policies}
+        return {
+            "operator": True,
+            "argument": config.argument_name,
+            "saved": self._savings is not None,
+            "audit": config.audit is not None,
+            "policies": policies,
+        }
 
     async def _servers(self, _: dict[str, str]) -> Json:
         return [
@@ -138,6 +157,18 @@ class PageApi:
             "fields": None if schema is None else [_fate(*each) for each in fates.items()],
             "schema": found.listed_schema,
         }
+
+    async def _saved(self, query: dict[str, str]) -> Json:
+        file = self._savings
+        if file is None:
+            raise InvalidInput("nothing is counted: expected 'savings' in the configuration to be no 'false'")
+        by: By = _by(query, *_SAVED_BY)
+
+        def read() -> Json:
+            report = SavingsReport(file, _since(query))
+            return {"total": report.total(), "rows": report.totals(by), "days": report.totals("day")}
+
+        return await in_thread(read)
 
     async def _audit(self, query: dict[str, str]) -> Json:
         settings = self._gateway.config.audit
@@ -179,14 +210,26 @@ class PageApi:
 
 
 def _audit_totals(file: Path, query: dict[str, str]) -> list[Total]:
-    by, days = query.get("by", "field"), query.get("days", "")
-    if by not in ("tool", "principal", "field"):
-        raise InvalidInput("'by': expected tool, principal or field")
+    by = _by(query, "field", "tool", "principal")
+    with closing(AuditReport(file, _since(query))) as report:
+        return {"tool": report.by_tool, "principal": report.by_principal, "field": report.by_field}[by]()
+
+
+def _by(query: dict[str, str], *choices: _By) -> _By:
+    """What rows are for: one of the choices, by default the first."""
+    by = query.get("by", choices[0])
+    for each in choices:
+        if each == by:
+            return each
+    raise InvalidInput(f"'by': expected {', '.join(choices)}")
+
+
+def _since(query: dict[str, str]) -> float:
+    """The time from which on is reported, in seconds since the epoch."""
+    days = query.get("days", "")
     if days and not re.fullmatch("[0-9]{1,5}", days):
         raise InvalidInput("'days': expected a whole number")
-    since = time.time() - int(days) * _DAY_S if days else 0.0
-    with closing(AuditReport(file, since)) as report:
-        return {"tool": report.by_tool, "principal": report.by_principal, "field": report.by_field}[by]()
+    return max(0.0, time.time() - int(days) * _DAY_S) if days else 0.0
 
 
 def _fate(path: FieldPath, fate: str) -> Json:

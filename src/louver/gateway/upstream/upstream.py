@@ -24,6 +24,7 @@ from louver.core.json import digest, members
 from louver.errors import UpstreamError, UpstreamUnavailable
 from louver.gateway.clients.client import GatewayClient
 from louver.gateway.clients.revisions import is_modern
+from louver.gateway.config.model import COMMAND_LINE_SERVER
 from louver.gateway.transports.transport import RefusesAllRequests, ignore_notification
 from louver.gateway.upstream.availability import Availability
 from louver.gateway.upstream.kept_catalogue import Catalogue, KeptAnswers
@@ -118,8 +119,18 @@ class Upstream:
         self._is_closed = False
 
     @property
+    def display_name(self) -> str:
+        """Its name for people: for a server of the command line, the one that it reports."""
+        return self.server_name if self.name == COMMAND_LINE_SERVER and self.server_name else self.name
+
+    @property
     def guard(self) -> Guard | None:
         return self._settings.guard
+
+    @property
+    def is_up(self) -> bool:
+        """Whether a session is open, and the last one did not fail."""
+        return bool(self._sessions) and self.problem is None
 
     @property
     def is_isolated(self) -> bool:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from louver.catalogue.policy.audit_record import Record, moment
 from louver.catalogue.policy.principal import Principal
 from louver.errors import InvalidInput
-from louver.server.audit.database import failure_reason, open_for_reading, principal_digest, read_key
+from louver.server.audit.database import open_for_reading, principal_digest, read_key
+from louver.server.database_file import failure_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

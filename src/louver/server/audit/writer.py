@@ -19,7 +19,8 @@ from anyio import CapacityLimiter
 from louver.concurrency.offload import run_cancellable
 from louver.errors import AuditFailed
 from louver.limits import AUDIT_DAYS, AUDIT_SWEPT_S
-from louver.server.audit.database import failure_reason, open_for_writing, principal_digest, read_key
+from louver.server.audit.database import open_for_writing, principal_digest, read_key
+from louver.server.database_file import failure_reason, writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,8 +49,8 @@ class _PendingRecord:
             record.duration_ms,
             record.correlation,
         )
-        self.row: list[Any] = [_writable(value) for value in values]
-        self.fields = [_writable(path) for path in dict.fromkeys(record.fields)]
+        self.row: list[Any] = [writable(value) if isinstance(value, str) else value for value in values]
+        self.fields = [writable(path) for path in dict.fromkeys(record.fields)]
         self.is_written = False
 
 
@@ -142,8 +143,3 @@ class AuditWriter:
         """Identifies the file that is at the path now."""
         found = self._path.stat()
         return found.st_dev, found.st_ino
-
-
-def _writable(value: Any) -> Any:
-    """A value that SQLite accepts: a lone surrogate is replaced by its escape."""
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

@@ -178,6 +178,7 @@ class ProjectedCalls:
         applied = receipt(kept.ready_plan, requested.projection, kept.is_partial, dropped)
         is_program = requested.requested_by != "argument" and recipient.is_program
         answer = _with_receipt(result, requested, applied, is_brief=not is_program)
+        request.record.reduced_by(requested.projection.name or requested.projection.mode)
         return CallOutcome(answer, requested, kept.ready_plan, kept.is_partial, () if note is None else (note,))
 
 

@@ -199,6 +199,7 @@ class CallResponses:
         is_tool_taken = await self._tools.find_if_listed(RESULT_TOOL, request, call_next) is not None
         by_tool = not recipient.is_program and not is_tool_taken
         shown, extras = await look.run_in_thread(lambda: kept.as_preview(look.result, output, by_tool=by_tool))
+        request.record.reduced_by("kept")
         return answered.with_reason(shown, "result_kept"), extras
 
 

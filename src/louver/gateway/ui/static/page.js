@@ -2,7 +2,7 @@
 
 import { html, render, useEffect, useState } from "./preact.js";
 import { ask, listTools, setToken, takeToken } from "./mcp.js";
-import { As, Audit, Servers } from "./reports.js";
+import { As, Audit, Saved, Servers } from "./reports.js";
 import { Other } from "./tree.js";
 import { Try } from "./try.js";
 
@@ -52,6 +52,7 @@ function pagesOf(about) {
   if (!about?.operator) return pages;
   pages.push({ place: "servers", title: "Servers", draw: () => html`<${Servers} />` });
   if (Object.keys(about.policies).length) pages.push({ place: "as", title: "As", draw: () => html`<${As} policies=${about.policies} />` });
+  if (about.saved) pages.push({ place: "saved", title: "Saved", draw: () => html`<${Saved} />` });
   if (about.audit) pages.push({ place: "audit", title: "Audit", draw: () => html`<${Audit} />` });
   return pages;
 }

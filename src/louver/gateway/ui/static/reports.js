@@ -1,4 +1,4 @@
-// The operator's pages: the servers and their state, a role under the policy, and the audit.
+// The operator's pages: the servers and their state, a role under the policy, savings, and the audit.
 
 import { html, useEffect, useState } from "./preact.js";
 import { declaredFields, leavesOf } from "./fields.js";
@@ -105,24 +105,60 @@ function Fates({ rule, fields, schema }) {
 
 const DAYS = { "": "All", 1: "Last day", 7: "Last 7 days", 30: "Last 30 days" };
 
+function Choices({ choices, by, setBy, days, setDays }) {
+  return html`<div class="row">
+    <label>By
+      <select value=${by} onChange=${(event) => setBy(event.currentTarget.value)}>
+        ${choices.map((each) => html`<option value=${each}>${each}</option>`)}
+      </select>
+    </label>
+    <label>Since
+      <select value=${days} onChange=${(event) => setDays(event.currentTarget.value)}>
+        ${["", "1", "7", "30"].map((each) => html`<option value=${each}>${DAYS[each]}</option>`)}
+      </select>
+    </label>
+  </div>`;
+}
+
+const SUMS = { calls: "Calls", savedNothing: "Saved nothing", wholeTokens: "Tokens whole", sentTokens: "Sent", savedTokens: "Saved" };
+
+export function Saved() {
+  const [by, setBy] = useState("tool");
+  const [days, setDays] = useState("");
+  const state = useAnswer("saved", days ? { by, days } : { by });
+  return html`<section class="card" aria-labelledby="saved">
+    <h2 id="saved">Saved</h2>
+    <${Choices} choices=${["tool", "server", "view", "day"]} ...${{ by, setBy, days, setDays }} />
+    <${Shown} state=${state}>
+      ${({ total, rows, days }) => html`<p><strong>${number(total.savedTokens)}</strong> of ${number(total.wholeTokens)} tokens (est.) in ${number(total.calls)} calls</p>
+        <${Days} days=${days} />
+        <${Table} label="Savings" headings=${rows.length ? headingsOf(rows[0]) : []} rows=${rows.map((row) => keysOf(row).map((key) => row[key]))} />`}
+    </${Shown}>
+  </section>`;
+}
+
+const keysOf = (row) => Object.keys(row).filter((key) => key in SUMS || typeof row[key] === "string");
+const headingsOf = (row) => keysOf(row).map((key) => SUMS[key] ?? key[0].toUpperCase() + key.slice(1));
+
+// A bar for each day; what they show stands in the table too.
+function Days({ days }) {
+  const most = Math.max(...days.map((each) => each.savedTokens), 1);
+  if (days.length < 2) return null;
+  return html`<svg class="days" role="img" aria-label="Saved tokens by day" viewBox=${`0 0 ${days.length * 12} 64`} preserveAspectRatio="none">
+    ${days.map((each, place) => {
+      const height = (64 * Math.max(0, each.savedTokens)) / most;
+      return html`<rect x=${place * 12 + 1} y=${64 - height} width="10" height=${height}><title>${`${each.day}: ${number(each.savedTokens)}`}</title></rect>`;
+    })}
+  </svg>`;
+}
+
 export function Audit() {
   const [by, setBy] = useState("field");
   const [days, setDays] = useState("");
   const state = useAnswer("audit", days ? { by, days } : { by });
   return html`<section class="card" aria-labelledby="audit">
     <h2 id="audit">Audit</h2>
-    <div class="row">
-      <label>By
-        <select value=${by} onChange=${(event) => setBy(event.currentTarget.value)}>
-          ${["field", "tool", "principal"].map((each) => html`<option value=${each}>${each}</option>`)}
-        </select>
-      </label>
-      <label>Since
-        <select value=${days} onChange=${(event) => setDays(event.currentTarget.value)}>
-          ${["", "1", "7", "30"].map((each) => html`<option value=${each}>${DAYS[each]}</option>`)}
-        </select>
-      </label>
-    </div>
+    <${Choices} choices=${["field", "tool", "principal"]} ...${{ by, setBy, days, setDays }} />
     <${Shown} state=${state}>
       ${(rows) => html`<${Table} label="Records" headings=${Object.keys(rows[0] ?? {})} rows=${rows.map((row) => Object.values(row))} />`}
     </${Shown}>
