@@ -233,6 +233,28 @@ def test_the_examples_of_the_schema_are_read(tmp_path):
         assert read_config(write(tmp_path, json.dumps(example)), environ).upstreams
 
 
+def louver(folder, **settings):
+    return read(folder, json.dumps({"mcpServers": {"it": {"command": "it"}}, "louver": settings}))
+
+
+def test_results_are_kept_in_the_state_that_replicas_share_unless_they_have_a_store(tmp_path):
+    """#43: its default; a file is for processes of one machine."""
+    url = "redis://:${TOKEN}@127.0.0.1:6379/0"
+    shared = louver(tmp_path, state=url, keepResults={})
+    assert shared.state.text == shared.keep_results.store == f"redis://:{SECRET}@127.0.0.1:6379/0"
+    assert SECRET not in repr(shared)
+    assert louver(tmp_path, state=url, keepResults={"store": "memory"}).keep_results.store == "memory"
+    file = louver(tmp_path, state="file:state.db", keepResults={})
+    assert (file.state, file.keep_results.store) == (None, tmp_path / "state.db")
+    alone = louver(tmp_path, keepResults={"store": "postgres://h/louver"})
+    assert (alone.state, alone.keep_results.store) == (None, "postgres://h/louver")
+
+
+def test_limits_are_on_calls_of_all_tools_and_of_single_ones(tmp_path):
+    limits = louver(tmp_path, limits={"callsPerMinute": 9, "toolsPerMinute": {"t": 2}}).limits
+    assert (limits.calls_per_minute, limits.tools_per_minute) == (9, {"t": 2})
+
+
 WRONG_WORDS = {
     "listing": ({"listing": "relax"}, "'listing' is one of 'relaxed', 'omit', 'strict', not 'relax'"),
     "exposure": ({"exposure": "min"}, "'exposure' is one of 'full', 'minimal', 'discovery', 'gateway', not 'min'"),

@@ -6,7 +6,7 @@ import hashlib
 import json
 import socket
 from contextlib import ExitStack, asynccontextmanager
-from itertools import cycle
+from itertools import count, cycle
 
 import pytest
 
@@ -61,12 +61,13 @@ async def spread(urls, **options):
 @pytest.fixture
 def start(tmp_path):
     """Starts replicas, each with a configuration of its own."""
+    numbers = count()
     with ExitStack() as stack:
 
         def replicas(servers, number=2, *, addressed=False, **louver):
             found = []
-            for each in range(number):
-                folder = tmp_path / str(each)
+            for _ in range(number):
+                folder = tmp_path / str(next(numbers))
                 folder.mkdir()
                 arguments = ["--http", f"127.0.0.1:{free_port()}"] if addressed else []
                 if addressed:
