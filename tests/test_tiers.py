@@ -6,7 +6,7 @@ ONLY_DEEP = {
     "tests/benchmarks/test_benchmarks.py::test_search_is_measured_beside_fastmcp": "needs FastMCP, and takes long",
     "tests/conformance/test_run.py::test_a_proxy_of_fastmcp_does_not_crash_it": "needs FastMCP",
     "tests/conformance/test_run.py::test_the_gateway_passes_before_a_server_that_projects_itself": "a whole suite more",
-    "tests/docs/test_picture.py::test_the_table_is_what_the_doctor_prints_today": "stock servers, installed on first use",
+    "tests/docs/test_picture.py::test_the_table_is_what_the_doctor_prints_today": "installs servers on first use",
     "tests/docs/test_site.py": "the site generator, installed on first use; the index is tested every day",
     "tests/fuzz/readers/test_readers.py::test_new_inputs_are_read": "needs atheris; kept inputs are read every day",
     "tests/gateway/ui/test_page.py::test_axe_finds_nothing": "axe-core, installed on first use",
