@@ -422,6 +422,75 @@ async def test_a_file_that_changes_before_it_is_written_stays(home):
         applying.prepare(machine, place, diagnosis)
 
 
+async def test_two_doctors_leave_one_another_s_copies(home):
+    """Ours: the second was asked before the first has written, and answers after it."""
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"many": saying(tools_list=tools(150))}})
+    before = path.read_bytes()
+    machine, place, diagnosis = await diagnosed(home)
+    first, second = (applying.prepare(machine, place, diagnosis) for _ in range(2))
+    first.write()
+    with pytest.raises(InvalidConfig, match="has changed meanwhile"):
+        second.write()
+    assert (first.swap.folder / "mcp.json").exists()
+    assert louver("undo")[0] == 0
+    assert path.read_bytes() == before
+
+
+async def test_a_file_that_was_exchanged_keeps_what_undoes_it(home, monkeypatch):
+    """Ours: Ctrl-C just after the exchange."""
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"many": saying(tools_list=tools(150))}})
+    before = path.read_bytes()
+    change = applying.prepare(*await diagnosed(home))
+    exchange = applying.exchange
+
+    def interrupted(*arguments):
+        exchange(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(applying, "exchange", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        change.write()
+    assert path.read_bytes() != before
+    assert louver("undo")[0] == 0
+    assert path.read_bytes() == before
+
+
+def test_copies_of_servers_that_are_nowhere_else_stay(home):
+    """Ours: Louver's entry was removed by hand, and another server added."""
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"many": saying(tools_list=tools(150))}})
+    before = path.read_bytes()
+    assert louver("doctor", "--yes", "--apply")[0] == 0
+    put(path, {"mcpServers": {"other": saying(tools_list=tools(150))}})
+    status, _, err = louver("doctor", "--yes", "--apply", "cursor")
+    assert status == 1
+    assert "Louver was removed from it otherwise than by 'louver undo'" in err
+    [copy] = (home / ".config" / "louver" / "hosts").glob("*/before")
+    assert copy.read_bytes() == before
+
+
+def test_one_broken_record_holds_up_no_other_file(home):
+    """Ours."""
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"many": saying(tools_list=tools(150))}})
+    before = path.read_bytes()
+    assert louver("doctor", "--yes", "--apply")[0] == 0
+    put(home / ".config" / "louver" / "hosts" / "zed-1" / "swap.json", "{")
+    status, _, err = louver("undo")
+    assert status == 1
+    assert "restore its file 'before'" in err
+    assert path.read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_written_is_reported(home):
+    """Ours."""
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"many": saying(tools_list=tools(150))}})
+    before = path.read_bytes()
+    put(home / ".config" / "louver", "a file")
+    status, _, err = louver("doctor", "--yes", "--apply")
+    assert status == 1
+    assert "cannot be written: Not a directory" in err
+    assert path.read_bytes() == before
+
+
 def test_a_file_that_others_can_write_is_measured_and_not_changed(home):
     """Issue 42."""
     path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"many": saying(tools_list=tools(150))}})
