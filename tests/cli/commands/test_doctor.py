@@ -117,6 +117,7 @@ def test_from_the_files_of_three_hosts_to_a_call_and_back(home, three_hosts):
     assert status == 0, err
     assert len(re.findall(r"^louver: notes: \d+ tools", err, re.MULTILINE)) == 1, "each server starts once"
     assert max(map(len, out.split("\nCursor, ")[0].splitlines())) <= 80
+    assert "Tokens are\nestimated: characters / " in out, "no line is broken again"
     cursor, config, opencode = (file.read_text("utf-8") for file in three_hosts)
     entries = [
         json.loads(cursor)["mcpServers"],
@@ -233,6 +234,15 @@ def test_where_louver_does_not_help_it_says_so(home, host, file, servers, reason
     assert f"{path}: leave it, since {reason}" in out.replace("\n", " ")
     assert "--apply" not in out
     assert path.read_bytes() == before
+
+
+def test_a_list_that_is_not_short_is_not_said_to_be(home):
+    """Ours: what Louver would save is too little, whatever the length of the list."""
+    measured = measuring.Measurement(
+        [], measuring.ListCost({"a": 9000}), {"minimal": measuring.ListCost({"a": 8900})}, []
+    )
+    advice = recommend(measured, None)
+    assert (advice.exposure, advice.reason) == (None, "Louver would save less than 5% of a conversation")
 
 
 def test_a_host_that_is_named_gets_louver_anyway(home):
