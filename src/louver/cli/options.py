@@ -159,8 +159,8 @@ def _doctor(commands: Any) -> None:
         "--apply",
         metavar="HOST",
         nargs="?",
-        const="",
-        type=one_of("", *HOST_NAMES),
+        const=False,
+        type=one_of(*HOST_NAMES),
         help="put Louver in front of the servers: where it is recommended, or in this host",
     )
 

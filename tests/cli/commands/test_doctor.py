@@ -345,6 +345,15 @@ def test_no_server_at_all(home):
     assert (status, out) == (2, "")
     assert err.startswith("louver: there is no server to measure in ")
     assert str(home / ".cursor" / "mcp.json") in err
+    assert "'louver demo' shows" in err
+
+
+@pytest.mark.parametrize("arguments", [("--apply", "emacs"), ("emacs",)])
+def test_an_unknown_host_is_answered_with_the_known_ones(arguments):
+    """Ours."""
+    status, _, err = louver("doctor", *arguments)
+    assert status == 2
+    assert "there is no 'emacs': there are 'claude-code', " in err
 
 
 def test_a_file_with_too_many_servers_starts_none(home):
