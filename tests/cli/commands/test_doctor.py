@@ -19,10 +19,12 @@ from gateway.served import fixture
 from louver.cli import terminal
 from louver.cli.doctor import apply as applying
 from louver.cli.doctor import measure as measuring
+from louver.cli.doctor.answers import AnswerCost
 from louver.cli.doctor.places import find_places
 from louver.cli.doctor.recommend import recommend
 from louver.cli.doctor.report import Diagnosis
 from louver.cli.hosts.table import HOSTS, Machine
+from louver.cli.samples import SampledTool
 from louver.core.json import compact
 from louver.errors import InvalidConfig
 from louver.gateway.gateway import Gateway
@@ -234,6 +236,13 @@ def test_where_louver_does_not_help_it_says_so(home, host, file, servers, reason
     assert f"{path}: leave it, since {reason}" in out.replace("\n", " ")
     assert "--apply" not in out
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(("form", "tokens"), [("structured", 10), ("text", 30), ("both", 10)])
+def test_of_an_unknown_host_the_shorter_form_counts(form, tokens):
+    """Ours: as in `louver saved`; indentation of the text is no saving of a view."""
+    tool = SampledTool("s", {"name": "t"})
+    assert AnswerCost(tool, structured=10, text=30, suggestion=None).shown(form) == tokens
 
 
 def test_a_list_that_is_not_short_is_not_said_to_be(home):
