@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from louver.cli.hosts.edit import difference, masked_servers, replace_servers
 from louver.cli.hosts.read import HostServers, parse
-from louver.cli.hosts.swap import check_can_write, exchange, swap_for, swaps, write_private
+from louver.cli.hosts.swap import Swap, check_can_write, exchange, recorded, swap_for, write_private
 from louver.cli.hosts.table import HOSTS, HostSource, Machine
 from louver.errors import InvalidConfig, InvalidInput, LouverError
 
@@ -158,6 +158,15 @@ SECRETS = {
     "opencode": ("opencode", '{\n"key": "geheim", "mcp": {"a": {"environment": {\n"T": "geheim"}}}}'),
     "one line": ("cursor", '{"token": "geheim", "mcpServers": {"a": {"env": {"T": "ge\\u0068eim"}}}}'),
     "toml": ("codex", TOML),
+    "arguments": (
+        "cursor",
+        '{"mcpServers": {"a": {"args": ["--key", "geheim"], "oauth": {"secret": "geheim"}}, "b": {"url": "geheim"}}}',
+    ),
+    "a command as a list": ("opencode", '{"mcp": {"a": {"command": ["npx", "--key=geheim"]}}}'),
+    "toml arguments": (
+        "codex",
+        '[mcp_servers.a]\ncommand = "x"\nargs = ["geheim"]\n[x]\n[mcp_servers.b]\nurl="geheim"\n',
+    ),
     "toml headers": (
         "codex",
         'x = 1\n[mcp_servers.a]\nurl = "u"\nhttp_headers = { A = "geheim", B = """\ngeheim""" }\n',
@@ -167,12 +176,15 @@ SECRETS = {
 
 @pytest.mark.parametrize(("host", "text"), SECRETS.values(), ids=SECRETS)
 def test_no_secret_is_shown(tmp_path, host, text):
-    """Ours: values of variables and headers are masked; nothing outside of the servers is shown."""
+    """Ours: of servers only commands are shown; nothing outside of the servers is."""
     found = read(tmp_path, text, host)
     new = replace_servers(found, ["a"], "louver", ENTRY)
     as_toml = host == "codex"
-    lines = difference(*(masked_servers(each, found.source.place, as_toml=as_toml) for each in (text, new)), "file")
+    lines = difference(
+        *(masked_servers(each, found.source.place, "louver", as_toml=as_toml) for each in (text, new)), "file"
+    )
     assert any("louver" in line for line in lines)
+    assert any("serve" in line for line in lines)
     assert not [line for line in lines if SECRET in line or "u0068" in line]
 
 
@@ -189,50 +201,119 @@ def swapped(machine, tmp_path):
     path.parent.mkdir()
     path.write_bytes(b"before\n")
     path.chmod(0o640)
+    if os.getuid() == 0:
+        os.chown(path, -1, 12345)
     swap = swap_for(machine, HostSource(HOSTS["cursor"], path, ("mcpServers",)))
     swap.write(b"before\n", b"after\nand\n")
     exchange(path, b"before\n", b"after\nand\n", swap.mode)
     return swap
 
 
+def undone(machine):
+    return [Swap.read(folder).undo() for folder in recorded(machine)]
+
+
 def test_a_file_is_restored_with_its_mode(machine, swapped):
     """Issue 42: byte for byte."""
     assert swapped.file.read_bytes() == b"after\nand\n"
     swapped.file.chmod(0o600)
-    assert [swap.undo() for swap in swaps(machine)] == [[]]
+    assert undone(machine) == [([], False)]
     assert swapped.file.read_bytes() == b"before\n"
     assert swapped.file.stat().st_mode & 0o777 == 0o640
-    assert list(swaps(machine)) == []
+    assert os.getuid() != 0 or swapped.file.stat().st_gid == 12345
+    assert recorded(machine) == []
     assert not swapped.folder.exists()
 
 
 def test_a_file_that_has_changed_since_is_left_alone(machine, swapped):
     """Issue 42: it says which lines, and shows none."""
     swapped.file.write_bytes(b"after\nother\nmore\nand\n")
-    assert [swap.undo() for swap in swaps(machine)] == [["2 to 3"]]
+    assert undone(machine) == [(["2 to 3"], True)]
     assert swapped.file.read_bytes() == b"after\nother\nmore\nand\n"
-    assert [swap.host for swap in swaps(machine)] == ["cursor"]
+    assert recorded(machine) == [swapped.folder]
+
+
+CHANGED = {
+    "json": (
+        "cursor",
+        JSONC % "",
+        ["a", "b"],
+        lambda text: text.replace('"dark"', '"light"').replace("[1, 2,]", "[3]"),
+    ),
+    "by a program": (
+        "cursor",
+        '{"n": 1, "mcpServers": {"a": {"command": "x"}}}',
+        ["a"],
+        lambda text: json.dumps({**json.loads(text), "n": 2}, indent=4),
+    ),
+    "toml": (
+        "codex",
+        TOML,
+        ["a", "b"],
+        lambda text: text.replace('"x"', '"y"').replace("[profile.z]", "# new\n[projects.p]\nb = 1\n\n[profile.z]"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("host", "text", "names", "change"), CHANGED.values(), ids=CHANGED)
+def test_servers_come_back_into_a_file_that_has_changed_elsewhere(machine, host, text, names, change):
+    """Ours: hosts write other settings into the same file, Claude Code at each start."""
+    found = read(machine.home, text, host)
+    swap = swap_for(machine, found.source)
+    after = replace_servers(found, names, "louver", ENTRY)
+    swap.write(found.data, after.encode())
+    exchange(swap.file, found.data, after.encode(), swap.mode)
+    swap.file.write_text(change(after))
+    swap.file.chmod(0o600)
+    [(lines, is_left)] = undone(machine)
+    assert lines
+    assert not is_left
+    new = swap.file.read_text()
+    assert parse(new, swap.file) == parse(change(text), swap.file)
+    assert ("# first" in new, "// stays" in new) == ("# first" in text, "// stays" in text)
+    assert new.count("# about b") == text.count("# about b")
+    assert swap.file.stat().st_mode & 0o777 == 0o600
+    assert recorded(machine) == []
+
+
+def test_servers_that_have_changed_are_left_alone(machine, tmp_path):
+    """Ours: what somebody has added there is not lost."""
+    found = read(machine.home, '{"mcpServers": {"a": {"command": "x"}}}')
+    swap = swap_for(machine, found.source)
+    after = replace_servers(found, ["a"], "louver", ENTRY)
+    swap.write(found.data, after.encode())
+    swap.file.write_text(theirs := after.replace("}}", '}, "mine": {}}'))
+    assert [each.is_left for each in undone(machine)] == [True]
+    assert swap.file.read_text() == theirs
+
+
+def test_an_undo_that_was_ended_in_the_midst_is_complete(machine, swapped, monkeypatch):
+    """Ours: the record goes first, so that nothing asks for the copy that is gone."""
+    monkeypatch.setattr("shutil.rmtree", lambda folder: (folder / "before").unlink())
+    undone(machine)
+    assert recorded(machine) == []
+    assert swapped.file.read_bytes() == b"before\n"
 
 
 def test_a_swap_that_did_not_happen_is_undone(machine, swapped):
     """Ours: the process ended between the record and the change."""
     swapped.file.write_bytes(b"before\n")
-    assert [swap.undo() for swap in swaps(machine)] == [[]]
-    assert list(swaps(machine)) == []
+    assert undone(machine) == [([], False)]
+    assert recorded(machine) == []
 
 
 def test_a_file_that_is_gone_is_reported(machine, swapped):
     """Ours."""
     swapped.file.unlink()
     with pytest.raises(InvalidConfig, match="cannot be read: No such file"):
-        next(swaps(machine)).undo()
+        undone(machine)
 
 
 def test_a_record_that_cannot_be_read_names_the_copy(machine, swapped):
     """Ours."""
     (swapped.folder / "swap.json").write_text("{")
     with pytest.raises(InvalidInput, match="restore its file 'before'"):
-        list(swaps(machine))
+        undone(machine)
 
 
 def test_what_is_kept_is_the_owner_s(swapped):
@@ -297,7 +378,7 @@ def test_two_changes_of_one_file_are_undone_last_first(machine, tmp_path):
         before, after = str(number).encode(), str(number + 1).encode()
         swap.write(before, after)
         exchange(file, before, after, swap.mode)
-    assert [swap.undo() for swap in swaps(machine)] == [[], []]
+    assert undone(machine) == [([], False)] * 2
     assert file.read_bytes() == b"0"
 
 

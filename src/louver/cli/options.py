@@ -174,8 +174,8 @@ def _doctor(commands: Any) -> None:
         "--apply",
         metavar="HOST",
         nargs="?",
-        const="",
-        type=one_of("", *HOST_NAMES),
+        const=False,
+        type=one_of(*HOST_NAMES),
         help="put Louver in front of the servers: where it is recommended, or in this host",
     )
 
@@ -188,7 +188,7 @@ def _undo(commands: Any) -> None:
         "restore the files that 'louver doctor --apply' has changed",
         "louver undo",
         "louver undo codex",
-        more="A file that has changed since stays as it is.",
+        more="What else has changed in a file since stays. A file whose servers have changed is left alone.",
     )
     _add_choice(parser, "host", HOST_NAMES, metavar="HOST", nargs="?", help="only the files of this host")
 
@@ -312,7 +312,10 @@ def _saved(commands: Any) -> None:
         more="louver serve counts the calls that pass through it.",
     )
     parser.add_argument(
-        "file", metavar="FILE", nargs="?", help="the file that the configuration names as 'savings' (default: none)"
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="the file that the configuration names as 'savings' (default: ~/.local/state/louver/savings.db)",
     )
     _add_since(parser)
     _add_choice(

@@ -19,10 +19,12 @@ from gateway.served import fixture
 from louver.cli import terminal
 from louver.cli.doctor import apply as applying
 from louver.cli.doctor import measure as measuring
+from louver.cli.doctor.answers import AnswerCost
 from louver.cli.doctor.places import find_places
 from louver.cli.doctor.recommend import recommend
 from louver.cli.doctor.report import Diagnosis
 from louver.cli.hosts.table import HOSTS, Machine
+from louver.cli.samples import SampledTool
 from louver.core.json import compact
 from louver.errors import InvalidConfig
 from louver.gateway.gateway import Gateway
@@ -117,6 +119,7 @@ def test_from_the_files_of_three_hosts_to_a_call_and_back(home, three_hosts):
     assert status == 0, err
     assert len(re.findall(r"^louver: notes: \d+ tools", err, re.MULTILINE)) == 1, "each server starts once"
     assert max(map(len, out.split("\nCursor, ")[0].splitlines())) <= 80
+    assert "Tokens are\nestimated: characters / " in out, "no line is broken again"
     cursor, config, opencode = (file.read_text("utf-8") for file in three_hosts)
     entries = [
         json.loads(cursor)["mcpServers"],
@@ -235,6 +238,22 @@ def test_where_louver_does_not_help_it_says_so(home, host, file, servers, reason
     assert path.read_bytes() == before
 
 
+@pytest.mark.parametrize(("form", "tokens"), [("structured", 10), ("text", 30), ("both", 10)])
+def test_of_an_unknown_host_the_shorter_form_counts(form, tokens):
+    """Ours: as in `louver saved`; indentation of the text is no saving of a view."""
+    tool = SampledTool("s", {"name": "t"})
+    assert AnswerCost(tool, structured=10, text=30, suggestion=None).shown(form) == tokens
+
+
+def test_a_list_that_is_not_short_is_not_said_to_be(home):
+    """Ours: what Louver would save is too little, whatever the length of the list."""
+    measured = measuring.Measurement(
+        [], measuring.ListCost({"a": 9000}), {"minimal": measuring.ListCost({"a": 8900})}, []
+    )
+    advice = recommend(measured, None)
+    assert (advice.exposure, advice.reason) == (None, "Louver would save less than 5% of a conversation")
+
+
 def test_a_host_that_is_named_gets_louver_anyway(home):
     """Ours: for fields and views, where a list is short."""
     path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"one": EXAMPLE}})
@@ -335,6 +354,15 @@ def test_no_server_at_all(home):
     assert (status, out) == (2, "")
     assert err.startswith("louver: there is no server to measure in ")
     assert str(home / ".cursor" / "mcp.json") in err
+    assert "'louver demo' shows" in err
+
+
+@pytest.mark.parametrize("arguments", [("--apply", "emacs"), ("emacs",)])
+def test_an_unknown_host_is_answered_with_the_known_ones(arguments):
+    """Ours."""
+    status, _, err = louver("doctor", *arguments)
+    assert status == 2
+    assert "there is no 'emacs': there are 'claude-code', " in err
 
 
 def test_a_file_with_too_many_servers_starts_none(home):
@@ -420,6 +448,75 @@ async def test_a_file_that_changes_before_it_is_written_stays(home):
     put(path, {"mcpServers": {"other": {"command": "x"}}})
     with pytest.raises(InvalidConfig, match="its servers have changed meanwhile"):
         applying.prepare(machine, place, diagnosis)
+
+
+async def test_two_doctors_leave_one_another_s_copies(home):
+    """Ours: the second was asked before the first has written, and answers after it."""
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"many": saying(tools_list=tools(150))}})
+    before = path.read_bytes()
+    machine, place, diagnosis = await diagnosed(home)
+    first, second = (applying.prepare(machine, place, diagnosis) for _ in range(2))
+    first.write()
+    with pytest.raises(InvalidConfig, match="has changed meanwhile"):
+        second.write()
+    assert (first.swap.folder / "mcp.json").exists()
+    assert louver("undo")[0] == 0
+    assert path.read_bytes() == before
+
+
+async def test_a_file_that_was_exchanged_keeps_what_undoes_it(home, monkeypatch):
+    """Ours: Ctrl-C just after the exchange."""
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"many": saying(tools_list=tools(150))}})
+    before = path.read_bytes()
+    change = applying.prepare(*await diagnosed(home))
+    exchange = applying.exchange
+
+    def interrupted(*arguments):
+        exchange(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(applying, "exchange", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        change.write()
+    assert path.read_bytes() != before
+    assert louver("undo")[0] == 0
+    assert path.read_bytes() == before
+
+
+def test_copies_of_servers_that_are_nowhere_else_stay(home):
+    """Ours: Louver's entry was removed by hand, and another server added."""
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"many": saying(tools_list=tools(150))}})
+    before = path.read_bytes()
+    assert louver("doctor", "--yes", "--apply")[0] == 0
+    put(path, {"mcpServers": {"other": saying(tools_list=tools(150))}})
+    status, _, err = louver("doctor", "--yes", "--apply", "cursor")
+    assert status == 1
+    assert "Louver was removed from it otherwise than by 'louver undo'" in err
+    [copy] = (home / ".config" / "louver" / "hosts").glob("*/before")
+    assert copy.read_bytes() == before
+
+
+def test_one_broken_record_holds_up_no_other_file(home):
+    """Ours."""
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"many": saying(tools_list=tools(150))}})
+    before = path.read_bytes()
+    assert louver("doctor", "--yes", "--apply")[0] == 0
+    put(home / ".config" / "louver" / "hosts" / "zed-1" / "swap.json", "{")
+    status, _, err = louver("undo")
+    assert status == 1
+    assert "restore its file 'before'" in err
+    assert path.read_bytes() == before
+
+
+def test_a_folder_that_cannot_be_written_is_reported(home):
+    """Ours."""
+    path = put(home / ".cursor" / "mcp.json", {"mcpServers": {"many": saying(tools_list=tools(150))}})
+    before = path.read_bytes()
+    put(home / ".config" / "louver", "a file")
+    status, _, err = louver("doctor", "--yes", "--apply")
+    assert status == 1
+    assert "cannot be written: Not a directory" in err
+    assert path.read_bytes() == before
 
 
 def test_a_file_that_others_can_write_is_measured_and_not_changed(home):

@@ -142,6 +142,32 @@ def test_arguments_are_a_form_or_json(tab, page_url):
     assert [each["params"]["arguments"] for each in sent if each["method"] == "tools/call"] == [{"words": "three"}]
 
 
+ARGUMENTS = """async ([properties, texts]) => {
+  const { argumentsFrom, fieldsFor } = await import("/ui/form.js");
+  try {
+    return JSON.stringify(argumentsFrom(fieldsFor({ properties }, "output_fields"), texts));
+  } catch (error) {
+    return error.message;
+  }
+}"""
+
+
+@pytest.mark.parametrize(
+    ("schema", "texts", "expected"),
+    [
+        ({"id": {"type": "integer"}}, {"id": "9007199254740993"}, "id: expected no integer beyond"),
+        ({"ids": {"type": "array"}}, {"ids": "[-12345678901234567890123]"}, "ids: expected no integer beyond"),
+        ({"id": {"type": "integer"}}, {"id": "9007199254740991"}, '{"id":9007199254740991}'),
+        ({"x": {"type": "number"}}, {"x": "1e22"}, '{"x":1e+22}'),
+        ({"constructor": {"type": "integer"}}, {}, "{}"),
+    ],
+)
+def test_arguments_are_what_was_written(tab, page_url, schema, texts, expected):
+    """Ours: no other number, and nothing that every object has."""
+    tab.goto(page_url)
+    assert tab.evaluate(ARGUMENTS, [schema, texts]).startswith(expected)
+
+
 def test_hostile_names_texts_and_values_stay_text(tab, page_url):
     """Issue 42: script, bidi, a megabyte in one field."""
     call(tab, page_url, "hostile")

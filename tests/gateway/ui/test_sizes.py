@@ -79,6 +79,22 @@ def test_it_adds_up_what_the_core_keeps(tab, page_url, seed):
     assert compared > 200
 
 
+OUTPUT = """async (text) => {
+  const { outputOf } = await import("/ui/output.js");
+  const result = { content: [{ type: "text", text }] };
+  const output = outputOf(result, JSON.stringify(result), null);
+  return [output.text, output.node.bytes];
+}"""
+
+
+@pytest.mark.parametrize("indent", [None, 2, "\t"])
+def test_json_that_a_tool_has_indented_is_read(tab, page_url, indent):
+    """Ours: in a host, text comes as its tool has written it; this once ran for ever."""
+    rows = [{"a b": 'x: "y", \\', "n": [1, 2.0]}, {}, []]
+    tab.goto(page_url)
+    assert tab.evaluate(OUTPUT, json.dumps(rows, indent=indent) + "\n") == [compact(rows), len(compact(rows))]
+
+
 def sent(url, tool, projection):
     """The size of structured content on the wire."""
     base, _, token = url.partition("/ui#token=")

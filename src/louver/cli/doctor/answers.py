@@ -40,7 +40,8 @@ class AnswerCost:
         return self.tool.definition["name"]
 
     def shown(self, form: str) -> int:
-        return self.structured if form == "structured" else self.text
+        """The tokens of an answer; where a host may show either form, of the shorter, as `louver saved` counts."""
+        return {"structured": self.structured, "text": self.text}.get(form, min(self.structured, self.text))
 
     def with_view(self, form: str) -> int:
         """The tokens of an answer that the suggested view trims; those of the answer itself if that is shorter."""

@@ -13,10 +13,10 @@ from louver.cli import terminal
 from louver.cli.doctor.configuration import FILE, write_configuration
 from louver.cli.doctor.places import holds_louver
 from louver.cli.hosts.edit import difference, masked_servers, replace_servers
-from louver.cli.hosts.read import BYTE_ORDER_MARK, HostServers, is_toml
+from louver.cli.hosts.read import BYTE_ORDER_MARK, HostServers, is_toml, read_bytes
 from louver.cli.hosts.swap import check_can_write, exchange, swap_for
 from louver.core.json import levels, strings
-from louver.errors import InvalidConfig, InvalidInput
+from louver.errors import InvalidConfig, InvalidInput, LouverError
 from louver.gateway.config.env import variables
 
 if TYPE_CHECKING:
@@ -43,18 +43,32 @@ class Change:
         title, before, folder = self.found.source.host.title, self.found.data, self.swap.folder
         mark = BYTE_ORDER_MARK.encode() if before.startswith(BYTE_ORDER_MARK.encode()) else b""
         after = mark + self.text.encode("utf-8", "surrogatepass")
-        exposure, answers = self.diagnosis.advice.exposure or "full", self.diagnosis.measured.answers
         try:
-            shortened = write_configuration(folder, self.servers, exposure, answers)
-            self.swap.write(before, after)
-            exchange(self.swap.file, before, after, self.swap.mode)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+            with self.swap.locked():
+                shortened = self._write(before, after)
+        except OSError as error:
+            raise LouverError(f"{folder} cannot be written: {error.strerror}") from None
         terminal.print_stderr(f"{self.found.source.path} starts Louver, with the configuration {folder / FILE}")
         for tool in shortened:
             terminal.print_stderr(f"answers of {tool} are shortened by a view in {folder / 'views'}")
         terminal.print_stderr(f"restart {title}. To undo: louver undo {self.found.source.host.name}")
+
+    def _write(self, before: bytes, after: bytes) -> list[str]:
+        file, folder = self.swap.file, self.swap.folder
+        exposure, answers = self.diagnosis.advice.exposure or "full", self.diagnosis.measured.answers
+        if read_bytes(file) != before:
+            # The folder may be that of another process, which has changed the file.
+            raise InvalidConfig("the file has changed meanwhile, and stays as it is: try again", file=str(file))
+        try:
+            shortened = write_configuration(folder, self.servers, exposure, answers)
+            self.swap.write(before, after)
+            exchange(file, before, after, self.swap.mode)
+        except BaseException:
+            # A file that has been exchanged needs the folder.
+            if read_bytes(file) != after:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return shortened
 
 
 def prepare(machine: Machine, place: HostPlace, diagnosis: Diagnosis) -> Change:
@@ -72,22 +86,28 @@ def prepare(machine: Machine, place: HostPlace, diagnosis: Diagnosis) -> Change:
     needed = _variables(servers)
     entry = source.host.form.write(command, ["serve", "--config", str(swap.folder / FILE)], needed)
     replaced = [place.imported.names[name] for name in servers]
-    text = replace_servers(found, replaced, _free_name(machine, found), entry)
-    _show(found, text, needed)
+    name = _free_name(machine, found)
+    text = replace_servers(found, replaced, name, entry)
+    _show(found, text, name, needed)
     return Change(found, text, swap, servers, diagnosis)
 
 
 def _check_not_applied(found: HostServers, swap: Swap) -> None:
-    if holds_louver(found) and swap.is_recorded and found.data != swap.before:
+    if not swap.is_recorded or found.data == swap.before:
+        return
+    file = str(found.source.path)
+    if holds_louver(found):
         hint = f"'louver undo {found.source.host.name}' first, then apply again"
-        raise InvalidConfig(f"the file has Louver already: {hint}", file=str(found.source.path))
+        raise InvalidConfig(f"the file has Louver already: {hint}", file=file)
+    hint = f"if you need none of its servers, remove {swap.folder}, and apply again"
+    raise InvalidConfig(f"Louver was removed from it otherwise than by 'louver undo': {hint}", file=file)
 
 
-def _show(found: HostServers, text: str, needed: list[str]) -> None:
+def _show(found: HostServers, text: str, name: str, needed: list[str]) -> None:
     path, place = found.source.path, found.source.place
     if path.is_symlink():
         terminal.print_stderr(f"{path} is a link to {path.resolve()}, which is changed")
-    before, after = (masked_servers(each, place, as_toml=is_toml(path)) for each in (found.text, text))
+    before, after = (masked_servers(each, place, name, as_toml=is_toml(path)) for each in (found.text, text))
     for line in difference(before, after, str(path)):
         print(terminal.printable(line), file=sys.stderr)
     if needed:

@@ -59,7 +59,9 @@ def find_places(hosts: Sequence[HostFiles], machine: Machine) -> list[HostPlace]
         if has_louver:
             raise InvalidInput("there is no server to measure but those behind Louver: 'louver undo' brings them back")
         looked = ", ".join(dict.fromkeys(str(source.path) for source in sources))
-        raise InvalidInput(f"there is no server to measure in {looked}")
+        raise InvalidInput(
+            f"there is no server to measure in {looked}. 'louver demo' shows Louver on a server of its own"
+        )
     return places
 
 

@@ -55,8 +55,10 @@ def recommend(measured: Measurement, client: str | None) -> Recommendation:
         return Recommendation(exposure, today, cheapest, "")
     if host.defers:
         reason = "this host loads tools on demand, so a shorter list saves nothing"
+    elif cheapest < today:
+        reason = f"Louver would save less than {MIN_SAVING:.0%} of a conversation"
     else:
-        reason = "the list is short: Louver's own tools and texts would cost about as much as they save"
+        reason = "the list is short: Louver's own tools and texts would cost as much as they save"
     return Recommendation(None, today, cheapest, reason)
 
 

@@ -25,8 +25,8 @@ _WIDTH = 80
 
 _ASSUMPTIONS = f"""\
 A conversation: {CONVERSATION_CALLS} calls of {CONVERSATION_TOOLS} tools, each text counted once. Answers: one of
-each called tool; a conversation assumes {ANSWER_TOKENS} tokens or more. Tokens are estimated:
-characters / {CHARACTERS_A_LIST_TOKEN} in lists, characters / {CHARACTERS_A_TOKEN} in answers.
+each called tool; a conversation assumes {ANSWER_TOKENS} tokens or more. Tokens are
+estimated: characters / {CHARACTERS_A_LIST_TOKEN} in lists, characters / {CHARACTERS_A_TOKEN} in answers.
 """
 
 

@@ -1,4 +1,4 @@
-"""Louver in the place of servers in a host's file: only bytes of the servers' object change.
+"""Louver in the place of servers in a host's file, and back: only bytes of the servers' object change.
 
     "files": {...}, // docs      "louver": {...}, // docs
     "keep": {...},          ->   "keep": {...}
@@ -15,13 +15,13 @@ import tomllib
 from dataclasses import dataclass
 from difflib import unified_diff
 from itertools import dropwhile, pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from louver.cli.hosts.read import is_toml, parse, strip_comments
-from louver.core.json import is_object, members
+from louver.core.json import is_array, is_object, members
 from louver.errors import InvalidConfig
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from louver.cli.hosts.read import HostServers
     from louver.core.json import Json
 
-_SECRETS: Final = ("env", "environment", "headers", "http_headers")
+_SHOWN: Final = ("command", "type")  # of a server, where it is a text; all else may hold secrets
 _MASK: Final = "***"
 _SPACE: Final = re.compile(r"\s*")
 
@@ -43,9 +43,7 @@ def replace_servers(found: HostServers, names: Sequence[str], name: str, entry: 
     edit = _replace_toml if is_toml(path) else _replace_json
     text = edit(found.text, place, names, name, entry)
     wanted = parse(found.text, path)
-    servers = wanted
-    for key in place:
-        servers = servers[key]
+    servers = _at(wanted, place)
     for removed in names:
         del servers[removed]
     servers[name] = entry
@@ -55,6 +53,25 @@ def replace_servers(found: HostServers, names: Sequence[str], name: str, entry: 
     return text
 
 
+def restore_servers(before: str, after: str, current: str, path: Path, place: Place) -> str | None:
+    """The current text with the servers of `before` in place of those of `after`; `None` if it has others."""
+    try:
+        wanted: Any = parse(current, path)
+        if _at(wanted, place) != _at(parse(after, path), place):
+            return None
+        _at(wanted, place[:-1])[place[-1]] = _at(parse(before, path), place)
+    except (InvalidConfig, KeyError, TypeError):
+        return None
+    text = (_restored_toml if is_toml(path) else _restored_json)(before, current, place)
+    return text if _is_text_of(text, path, wanted) else None
+
+
+def _at(value: Any, place: Place) -> Any:
+    for key in place:
+        value = value[key]
+    return value
+
+
 def _is_text_of(text: str, path: Path, wanted: Json) -> bool:
     try:
         return parse(text, path) == wanted
@@ -62,9 +79,9 @@ def _is_text_of(text: str, path: Path, wanted: Json) -> bool:
         return False
 
 
-def masked_servers(text: str, place: Place, *, as_toml: bool) -> list[str]:
-    """The lines of the part that an edit changes, without the values of `env` and headers."""
-    return (_masked_toml(text, place) if as_toml else _masked_json(text, place)).splitlines()
+def masked_servers(text: str, place: Place, shown: str, *, as_toml: bool) -> list[str]:
+    """The lines of the part that an edit changes; possible secrets are masked, except in the server that is shown."""
+    return (_masked_toml(text, place, shown) if as_toml else _masked_json(text, place, shown)).splitlines()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +141,11 @@ def _replace_json(text: str, place: Place, names: Sequence[str], name: str, entr
     return text
 
 
+def _restored_json(before: str, current: str, place: Place) -> str:
+    (first, last), (start, end) = (_span(strip_comments(text), place) for text in (before, current))
+    return current[:start] + before[first:last] + current[end:]
+
+
 def _written(text: str, at: int, depth: int, entry: dict[str, Any]) -> str:
     """The JSON text of an entry, indented as the file is, or in one line."""
     indent = text[text.rfind("\n", 0, at) + 1 : at]
@@ -137,15 +159,15 @@ def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
-def _masked_json(text: str, place: Place) -> str:
+def _masked_json(text: str, place: Place, shown: str) -> str:
     plain = strip_comments(text)
     start, end = _span(plain, place)
     secrets = [
         (secret.value, secret.end)
         for server in _members(plain, start)
-        if plain[server.value] == "{"
+        if plain[server.value] == "{" and server.key != shown
         for member in _members(plain, server.value)
-        if member.key in _SECRETS
+        if plain[member.value] in '[{"' and not (member.key in _SHOWN and plain[member.value] == '"')
         for secret in (_members(plain, member.value) if plain[member.value] == "{" else [member])
     ]
     for first, last in reversed(secrets):
@@ -156,19 +178,52 @@ def _masked_json(text: str, place: Place) -> str:
 
 def _replace_toml(text: str, place: Place, names: Sequence[str], name: str, entry: dict[str, Any]) -> str:
     """Exchange whole tables: `tomlkit` would remove the comment above the next one with them."""
-    lines = text.splitlines(keepends=True)
-    headers = [number for number, line in enumerate(lines) if line.lstrip().startswith("[")]
-    kept: list[str] = lines[: headers[0]] if headers else lines
+    kept, sections = _sections(text, place)
     new = tomlkit.dumps({str(place[0]): {name: entry}})
-    for start, end in pairwise([*headers, len(lines)]):
-        last = next(number for number in range(end, start, -1) if _is_content(lines[number - 1]))
-        if _server_of(lines[start], place) not in names:
-            kept += lines[start:end]
+    for server, lines, after in sections:
+        if server not in names:
+            kept += [*lines, *after]
             continue
         kept += [new.replace("\n", _newline(text))] if new else []
-        kept += lines[last:end] if kept and kept[-1].strip() else dropwhile(str.isspace, lines[last:end])
+        kept += after if kept and kept[-1].strip() else dropwhile(str.isspace, after)
         new = ""
     return "".join(kept)
+
+
+class _Section(NamedTuple):
+    """A table of a TOML file."""
+
+    server: str | None
+    lines: list[str]
+    after: list[str]  # what stands before the next one
+
+
+def _restored_toml(before: str, current: str, place: Place) -> str:
+    sections = [*_sections(before, place)[1], _Section(None, [], [])]
+    servers: list[str] = []
+    for (server, lines, after), (following, _, _) in pairwise(sections):
+        # What stands before a table of others is still there.
+        servers += [] if server is None else lines if following is None else [*lines, *after]
+    kept, sections = _sections(current, place)
+    inserted = servers
+    for server, lines, after in sections:
+        if server is None:
+            kept += [*lines, *after]
+        else:
+            kept += [*inserted, *(line for line in after if line.isspace() or line not in servers)]
+            inserted = []
+    return "".join(kept)
+
+
+def _sections(text: str, place: Place) -> tuple[list[str], list[_Section]]:
+    """The lines before the first table, and the tables."""
+    lines = text.splitlines(keepends=True)
+    headers = [number for number, line in enumerate(lines) if line.lstrip().startswith("[")]
+    found: list[_Section] = []
+    for start, end in pairwise([*headers, len(lines)]):
+        last = next(number for number in range(end, start, -1) if _is_content(lines[number - 1]))
+        found.append(_Section(_server_of(lines[start], place), lines[start:last], lines[last:end]))
+    return (lines[: headers[0]] if headers else lines), found
 
 
 def _is_content(line: str) -> bool:
@@ -184,17 +239,17 @@ def _server_of(header: str, place: Place) -> str | None:
     return next(iter(members(tables)), None)
 
 
-def _masked_toml(text: str, place: Place) -> str:
+def _masked_toml(text: str, place: Place, shown: str) -> str:
     try:
         document: Any = tomlkit.parse(text)
     except TOMLKitError:
         return ""
-    for server in members(document.get(str(place[0]))).values():
-        for key in _SECRETS:
-            if is_object(server) and is_object(secrets := server.get(key)):
-                for name in secrets:
-                    secrets[name] = _MASK
-            elif is_object(server) and key in server:
+    for server_name, server in members(document.get(str(place[0]))).items():
+        for key, value in [*members(server).items()] if server_name != shown else ():
+            if is_object(value):
+                for name in value:
+                    value[name] = _MASK
+            elif is_array(value) or (isinstance(value, str) and key not in _SHOWN):
                 server[key] = _MASK
     return tomlkit.dumps(document)
 

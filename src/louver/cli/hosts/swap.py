@@ -2,7 +2,7 @@
 
     ~/.config/louver/hosts/cursor-1f2e3d4c/    before     the file as it was
                                                after      the file with Louver
-                                               swap.json  {"host": "cursor", "file": "...", "mode": 420}
+                                               swap.json  {"host": "cursor", "file": "...", "place": [...], "mode": 420}
                                                mcp.json   Louver's configuration, with views and learned fields
 
 The file is exchanged as a whole, and only if it still is what was read. Others than its owner must not be able to
@@ -12,28 +12,36 @@ write it. Of a link, the file behind it is changed.
 from __future__ import annotations
 
 import difflib
+import fcntl
 import json
 import os
 import shutil
 import stat
 import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from louver.catalogue.files.open_regular import trusted
-from louver.cli.hosts.read import read_bytes
+from louver.cli.hosts.edit import restore_servers
+from louver.cli.hosts.read import BYTE_ORDER_MARK, decode, read_bytes
 from louver.core.json import digest, members
 from louver.core.json import parse as parse_json
 from louver.errors import InvalidConfig, InvalidInput, LouverError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
+    from louver.catalogue.files.line_numbers import Place
     from louver.cli.hosts.table import HostSource, Machine
 
 _RECORD = "swap.json"
+
+
+class Undone(NamedTuple):
+    lines: list[str]  # that have changed since Louver was put into the file
+    is_left: bool = False  # unchanged, because its servers have changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,7 @@ class Swap:
     folder: Path
     host: str
     file: Path  # not a link
+    place: Place  # of the servers in the file
     mode: int
 
     @property
@@ -61,7 +70,7 @@ class Swap:
     def read(cls, folder: Path) -> Swap:
         try:
             content = members(parse_json((folder / _RECORD).read_text("utf-8")))
-            return cls(folder, content["host"], Path(content["file"]), content["mode"])
+            return cls(folder, content["host"], Path(content["file"]), tuple(content["place"]), content["mode"])
         except (OSError, ValueError, KeyError, TypeError):
             raise InvalidInput(f"{folder} does not hold what is needed to undo: restore its file 'before'") from None
 
@@ -69,32 +78,63 @@ class Swap:
         """Store what is needed to undo; the record comes last."""
         write_private(self.folder / "before", before)
         write_private(self.folder / "after", after)
-        record = {"host": self.host, "file": str(self.file), "mode": self.mode}
-        write_private(self.folder / _RECORD, json.dumps(record).encode())
+        record = {"host": self.host, "file": str(self.file), "place": [*self.place], "mode": self.mode}
+        part = self.folder / f"{_RECORD}.part"
+        write_private(part, json.dumps(record).encode())
+        part.replace(self.folder / _RECORD)
 
-    def undo(self) -> list[str]:
-        """Restore the file and remove the folder; or return the lines that have changed since, and do nothing."""
-        current = read_bytes(self.file)
-        if current not in (self.before, self.after):
-            return _changed_lines(self.after, current)
-        if current != self.before or stat.S_IMODE(self.file.stat().st_mode) != self.mode:
-            exchange(self.file, current, self.before, self.mode)
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Keep other processes from the folders of swaps."""
+        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(self.folder.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+    def undo(self) -> Undone:
+        """Restore the file or its servers, and remove the folder; do nothing if its servers have changed since."""
+        with self.locked():
+            # Another process may have undone it meanwhile.
+            return self._undo() if self.is_recorded else Undone([])
+
+    def remove(self) -> None:
+        """Remove the folder; the record first, since without it the rest means nothing."""
+        (self.folder / _RECORD).unlink(missing_ok=True)
         shutil.rmtree(self.folder)
-        return []
+
+    def _undo(self) -> Undone:
+        current, before, after = read_bytes(self.file), self.before, self.after
+        mode = stat.S_IMODE(self.file.stat().st_mode)
+        if current in (before, after):
+            restored, undone = before, Undone([])
+        else:
+            first, second, third = (decode(each, self.file) for each in (before, after, current))
+            text = restore_servers(first, second, third, self.file, self.place)
+            undone = Undone(_changed_lines(after, current), is_left=text is None)
+            if text is None:
+                return undone
+            mark = BYTE_ORDER_MARK.encode() if current.startswith(BYTE_ORDER_MARK.encode()) else b""
+            restored = mark + text.encode("utf-8", "surrogatepass")
+        if (current, mode) != (restored, self.mode):
+            exchange(self.file, current, restored, mode if undone.lines else self.mode)
+        self.remove()
+        return undone
 
 
 def swap_for(machine: Machine, source: HostSource) -> Swap:
     """The swap for a place of a host's file, which may not have happened yet."""
     path = source.path.resolve()
     folder = _folder(machine) / f"{source.host.name}-{digest([str(path), list(source.place)])[:8]}"
-    return Swap(folder, source.host.name, path, stat.S_IMODE(path.stat().st_mode))
+    return Swap(folder, source.host.name, path, source.place, stat.S_IMODE(path.stat().st_mode))
 
 
-def swaps(machine: Machine) -> Iterator[Swap]:
-    """The swaps that can be undone, last first: one file can have had several."""
+def recorded(machine: Machine) -> list[Path]:
+    """The folders of swaps that can be undone, last first: one file can have had several."""
     records = _folder(machine).glob(f"*/{_RECORD}")
-    for record in sorted(records, key=lambda file: -file.stat().st_mtime_ns):
-        yield Swap.read(record.parent)
+    return [record.parent for record in sorted(records, key=lambda file: -file.stat().st_mtime_ns)]
 
 
 def _folder(machine: Machine) -> Path:
@@ -120,6 +160,8 @@ def exchange(file: Path, expected: bytes, content: bytes, mode: int) -> None:
         try:
             with open(number, "wb") as out:
                 out.write(content)
+                with suppress(PermissionError):
+                    os.fchown(number, -1, file.stat().st_gid)
                 os.fchmod(number, mode)
                 out.flush()
                 os.fsync(number)
@@ -136,11 +178,13 @@ def exchange(file: Path, expected: bytes, content: bytes, mode: int) -> None:
 
 
 def write_private(file: Path, content: bytes) -> None:
-    """Write a file that only its owner can read."""
+    """Write a file that only its owner can read, so that it outlasts a loss of power."""
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as out:
             out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
     except OSError as error:
         raise LouverError(f"{file} cannot be written: {error.strerror}") from None
 

@@ -1,7 +1,7 @@
 // A form for a tool's arguments, from its input schema; what has no simple field is written as JSON.
 
 import { html } from "./preact.js";
-import { Other, shown } from "./tree.js";
+import { Other, number, shown } from "./tree.js";
 
 const LARGE = "large"; // fields for JSON
 
@@ -36,7 +36,7 @@ function kindOf(property) {
 export function argumentsFrom(fields, texts) {
   const found = {};
   for (const { name, kind, required } of fields) {
-    const text = texts[name] ?? "";
+    const text = textOf(texts, name);
     if (text === "" && !(required && kind === "string")) {
       if (required) throw new Error(`${shown(name)}: expected a value`);
       continue;
@@ -46,12 +46,23 @@ export function argumentsFrom(fields, texts) {
   return found;
 }
 
+// An argument can have the name of a property of every object, such as `constructor`.
+const textOf = (texts, name) => (Object.hasOwn(texts, name) ? texts[name] : "");
+
 export function parsed(name, text) {
+  let isExact = true;
+  let value;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text, (_, each, context) => {
+      const isInteger = typeof each === "number" && /^-?\d+$/.test(context?.source ?? String(each));
+      isExact &&= !isInteger || Number.isSafeInteger(each);
+      return each;
+    });
   } catch {
     throw new Error(`${shown(name)}: expected JSON`);
   }
+  if (!isExact) throw new Error(`${shown(name)}: expected no integer beyond ±${number(Number.MAX_SAFE_INTEGER)}, which a browser would round`);
+  return value;
 }
 
 export function Form({ fields, texts, setTexts }) {
@@ -60,14 +71,14 @@ export function Form({ fields, texts, setTexts }) {
     const id = `argument-${index}`;
     const set = (event) => setTexts({ ...texts, [name]: event.currentTarget.value });
     const hint = typeof property.description === "string" ? property.description : "";
-    const common = { id, value: texts[name] ?? "", onInput: set, "aria-describedby": hint ? `${id}-hint` : null, required };
+    const common = { id, value: textOf(texts, name), onInput: set, "aria-describedby": hint ? `${id}-hint` : null, required };
     return html`<div class="argument" key=${name}>
       <label for=${id}><${Other} text=${name} />${required ? "" : html` <small>optional</small>`}</label>
       ${kind === "choice" || kind === "boolean"
         ? html`<select ...${common}>
             <option value="">–</option>
             ${(kind === "choice" ? property.enum : ["true", "false"]).map(
-              (each) => html`<option value=${each} selected=${each === texts[name]}>${shown(each)}</option>`,
+              (each) => html`<option value=${each} selected=${each === textOf(texts, name)}>${shown(each)}</option>`,
             )}
           </select>`
         : kind === LARGE

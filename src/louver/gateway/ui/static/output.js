@@ -31,11 +31,15 @@ function json(text, resultOf) {
   if (typeof text !== "string" || !/^\s*[{[]/.test(text)) return null;
   try {
     JSON.parse(text);
-    return { text, node: scan(text), resultOf };
+    const own = withoutSpace(text);
+    return { text: own, node: scan(own), resultOf };
   } catch {
     return null;
   }
 }
+
+// A tool may have indented its JSON; its numbers stay as they are.
+const withoutSpace = (text) => text.replace(/("(?:[^"\\]|\\.)*")|\s+/g, "$1");
 
 // What a result says in text, where it is no JSON.
 export const textsOf = (result) => (result.content ?? []).flatMap((block) => (block.type === "text" ? [block.text] : []));
