@@ -139,6 +139,7 @@ def test_text_that_begins_like_json_and_is_not_is_withheld(nearly: str, said: di
         "- one\n- two",
         '"Hello", it says',
         '"Hello"',
+        r'"\u0041nn"',
         "\\frac{1}{2}",
         "`code` is code",
         "\u65e5\u672c\u8a9e",
