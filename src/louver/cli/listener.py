@@ -7,13 +7,11 @@ every program of this machine is served.
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from louver.catalogue.learned import state_folder
 from louver.cli import logs, terminal
 from louver.cli.signals import by_signal
 from louver.cli.state import SAVINGS, state
@@ -147,13 +145,12 @@ def _token(arguments: Namespace, address: ListenAddress, bound: tuple[socket.soc
 
 
 def _token_folder() -> Path:
-    try:
-        return state_folder(os.environ) / "tokens"
-    except RuntimeError:
+    if (folder := state("tokens")) is None:
         raise InvalidInput(
             "there is no home folder to keep the token of clients in: expected the variable XDG_STATE_HOME, "
             "or 'auth' in the configuration, or --no-auth"
-        ) from None
+        )
+    return folder
 
 
 def _served(arguments: Namespace) -> list[str]:

@@ -160,15 +160,7 @@ def _doctor(commands: Any) -> None:
         help=f"only these hosts: {', '.join(HOST_NAMES)} (default: all)",
     )
     parser.add_argument("--yes", action="store_true", help="agree to everything in advance")
-    parser.add_argument(
-        "--call",
-        dest="calls",
-        nargs=2,
-        metavar=("TOOL", "ARGS"),
-        action="append",
-        default=[],
-        help="call this tool, which must only read, to see how much it answers; ARGS is a JSON object (repeatable)",
-    )
+    _add_calls(parser, "call this tool, which must only read, to see how much it answers", default=[])
     parser.add_argument("--json", action="store_true", help="print one JSON array")
     parser.add_argument(
         "--apply",
@@ -259,15 +251,7 @@ def _suggest(commands: Any) -> None:
         more="It never prints or stores a value of an answer.",
     )
     calls = parser.add_argument_group("the calls")
-    calls.add_argument(
-        "--call",
-        dest="calls",
-        nargs=2,
-        metavar=("TOOL", "ARGS"),
-        action="append",
-        required=True,
-        help="call this tool; ARGS is a JSON object (repeatable)",
-    )
+    _add_calls(calls, "call this tool", required=True)
     calls.add_argument("--run-anyway", action="store_true", help="also call tools without readOnlyHint")
     parser.add_server_options()
     result = parser.add_argument_group("the result")
@@ -467,6 +451,18 @@ def _worker_count(text: str) -> int:
     if not re.fullmatch(r"[1-9][0-9]?", text) or int(text) > MAX_WORKERS:
         raise ArgumentTypeError(f"expected a number from 1 to {MAX_WORKERS}, not {text[:80]!r}")
     return int(text)
+
+
+def _add_calls(group: Any, purpose: str, **settings: Any) -> None:
+    group.add_argument(
+        "--call",
+        dest="calls",
+        nargs=2,
+        metavar=("TOOL", "ARGS"),
+        action="append",
+        help=f"{purpose}; ARGS is a JSON object (repeatable)",
+        **settings,
+    )
 
 
 def _add_since(group: Any) -> None:

@@ -99,6 +99,16 @@ def count_savings(state_home):
         add(state_home / "louver" / "savings.db", rows, "2000-01-01")
 
 
+@contextmanager
+def operated(folder):
+    """The page of a gateway under a policy, with savings: the base URL, and the token."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(folder))
+        count_savings(folder)
+        with shown(*policed(folder)) as served:
+            yield served.url.split("/ui#token=")
+
+
 def open_tool(page, url, name):
     page.goto(url)
     page.get_by_role("button", name=name, exact=False).first.click()

@@ -10,7 +10,7 @@ from fixtures.command import louver
 from fixtures.forking import PYTHON
 from gateway.auth.guarded import token_file
 from gateway.served import FIXTURES, Served, config, fixture, serving, stateless
-from gateway.ui.conftest import UI, count_savings, policed, shown
+from gateway.ui.conftest import UI, operated, policed
 from louver.gateway.ui.page import STATIC
 
 RECORDS = {"records": fixture("records")}
@@ -20,13 +20,8 @@ API = ["about", "servers", "saved", "audit", "explain?server=records&tool=find&a
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     """The base URL of a page, and its token."""
-    folder = tmp_path_factory.mktemp("page")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(folder))
-        count_savings(folder)
-        with shown(*policed(folder)) as served:
-            url, _, token = served.url.partition("#token=")
-            yield url.removesuffix("/ui"), token
+    with operated(tmp_path_factory.mktemp("page")) as (base, token):
+        yield base, token
 
 
 def get(page, path, **headers):

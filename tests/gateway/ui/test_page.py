@@ -11,7 +11,7 @@ import pytest
 
 from fixtures.shown import BIDI, SCRIPT
 from gateway.served import stateless
-from gateway.ui.conftest import call, count_savings, open_tool, opened_tab, policed, shown
+from gateway.ui.conftest import call, open_tool, opened_tab, operated
 from stock.run import node_packages
 
 AXE = '{"private": true, "dependencies": {"axe-core": "^4.11.0"}}'
@@ -21,16 +21,11 @@ RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "be
 @pytest.fixture(scope="module")
 def operator_url(tmp_path_factory):
     """The page of a gateway with a policy and an audit that has a record."""
-    folder = tmp_path_factory.mktemp("policed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_STATE_HOME", str(folder))
-        count_savings(folder)
-        with shown(*policed(folder)) as served:
-            base, _, token = served.url.partition("/ui#token=")
-            request = stateless("tools/call", name="find", arguments={})
-            request["headers"]["authorization"] = f"Bearer {token}"
-            assert httpx2.post(f"{base}/mcp", **request).json()["result"]["structuredContent"]["total"] == 3
-            yield served.url
+    with operated(tmp_path_factory.mktemp("policed")) as (base, token):
+        request = stateless("tools/call", name="find", arguments={})
+        request["headers"]["authorization"] = f"Bearer {token}"
+        assert httpx2.post(f"{base}/mcp", **request).json()["result"]["structuredContent"]["total"] == 3
+        yield f"{base}/ui#token={token}"
 
 
 def copied(page, title):
@@ -300,7 +295,7 @@ def test_axe_finds_nothing(chromium, page_url, operator_url, scheme, width):
         page.get_by_role("heading", name="Declared fields").wait_for()
         assert findings(page) == []
         page.goto(operator_url)
-        for place in ("Servers", "As", "Audit"):
+        for place in ("Servers", "As", "Saved", "Audit"):
             page.get_by_role("link", name=place, exact=True).click()
             if place == "As":
                 page.get_by_role("button", name="Show").click()

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,12 @@ logger = logging.getLogger(__name__)
 
 SUFFIX = ".views.json"
 _KEYS = ("$schema", "tool", "always", "views")
+
+
+def file_name(tool: str) -> str:
+    """A name for the file of a tool's views."""
+    # The server chooses the tool's name, and slashes in it would lead out of the folder.
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", tool) + SUFFIX
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,8 @@ Nothing is started, called or written before the user has agreed, by an answer o
 
 from __future__ import annotations
 
-import os
 import sys
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from louver.cli import signals, terminal
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 def run(arguments: Namespace) -> int:
     """Print the table and the advice, and apply it if that is requested; return 1 if a call or a change is missing."""
-    machine = Machine(Path.cwd(), Path.home(), sys.platform, os.environ)
+    machine = Machine.current()
     calls = [(name, parse_object(text)) for name, text in arguments.calls]
     hosts = [*arguments.hosts, *([arguments.apply] if arguments.apply else [])]
     places = find_places([HOSTS[name] for name in dict.fromkeys(hosts)] or [*HOSTS.values()], machine)

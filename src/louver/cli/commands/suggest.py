@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.files.output_schemas import file_name, suggested
-from louver.catalogue.files.views import SUFFIX
+from louver.catalogue.files import output_schemas, views
 from louver.catalogue.learned import LearnedFields, learned_file, state_folder
 from louver.catalogue.suggest_view import suggest
 from louver.cli import bar_chart, servers, signals, terminal, upstreams
@@ -110,7 +108,9 @@ async def _make_calls(
 
 def _schema(tool: SampledTool) -> dict[str, Any] | None:
     """The schema suggested for a tool that declares none and has samples."""
-    return suggested(tool.samples) if tool.samples and tool.definition.get("outputSchema") is None else None
+    return (
+        output_schemas.suggested(tool.samples) if tool.samples and tool.definition.get("outputSchema") is None else None
+    )
 
 
 def _answer_count(tool: SampledTool) -> str:
@@ -165,8 +165,7 @@ class _Files:
     def of(cls, folder: Path, tool: SampledTool) -> _Files:
         """The files of a tool; it is an error if one exists."""
         name: str = tool.definition["name"]
-        # The server chooses the name, and slashes in it would lead out of the folder.
-        found = cls(folder / (re.sub(r"[^A-Za-z0-9_.-]", "_", name) + SUFFIX), folder / file_name(name))
+        found = cls(folder / views.file_name(name), folder / output_schemas.file_name(name))
         is_declared = tool.definition.get("outputSchema") is not None
         for file in (found.views,) if is_declared else (found.views, found.schema):
             if file.exists():

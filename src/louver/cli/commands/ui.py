@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import webbrowser
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -39,7 +39,7 @@ def run(arguments: Namespace) -> int:
     listener = HttpListener.open_local(arguments, ListenAddress.read("127.0.0.1:0"))
     set_up_process()
     make_gateway = partial(Gateway, config, exposure="full", can_reload=file is not None, catalogues=state("catalogue"))
-    with _opened(listener.page_url) if arguments.open else _left_closed():
+    with _opened(listener.page_url) if arguments.open else nullcontext():
         asyncio.run(gateway_over_http(make_gateway, file, listener))
     return 0
 
@@ -59,8 +59,3 @@ def _opened(url: str) -> Generator[None]:
 def _open(address: str) -> None:
     if not webbrowser.open(address):
         terminal.print_stderr("no browser can be opened here: open the printed address yourself")
-
-
-@contextmanager
-def _left_closed() -> Generator[None]:
-    yield

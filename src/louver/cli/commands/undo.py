@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from louver.cli import terminal
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
 
 def run(arguments: Namespace) -> int:
     """Restore the files; return 1 if one of them is left alone."""
-    machine = Machine(Path.cwd(), Path.home(), sys.platform, os.environ)
+    machine = Machine.current()
     found, status = 0, 0
     for folder in recorded(machine):
         try:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.suggest_view import suggest
 from louver.cli import terminal
 from louver.cli.samples import NoSample
-from louver.core.json import compact, members
+from louver.core.json import members
 from louver.errors import LouverError, NotReadOnly
 from louver.gateway.routing.aggregate import SEPARATOR
 from louver.limits import DOCTOR_CALL_S, MAX_DOCTOR_CALLS
+from louver.server.savings.size import shown_size
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -108,9 +109,6 @@ def _answer(tool: SampledTool, sizes: Sequence[tuple[int, int]]) -> AnswerCost:
     return AnswerCost(tool, structured, text, suggestion)
 
 
-def _shown_sizes(result: Mapping[str, Any]) -> tuple[int, int]:
-    """The characters of a result that a model sees: of its structured content if there is any, and of its text."""
-    blocks: list[Any] = result.get("content") or []
-    text = sum(len(str(members(block).get("text", ""))) for block in blocks)
-    structured = result.get("structuredContent")
-    return (text if structured is None else len(compact(structured))), text
+def _shown_sizes(result: dict[str, Any]) -> tuple[int, int]:
+    """The characters of a result that a model sees, where hosts show structured content, and where they show text."""
+    return shown_size(result, "structured").characters, shown_size(result, "text").characters

@@ -13,8 +13,8 @@ from louver.cli import terminal
 from louver.cli.doctor.configuration import FILE, write_configuration
 from louver.cli.doctor.places import holds_louver
 from louver.cli.hosts.edit import difference, masked_servers, replace_servers
-from louver.cli.hosts.read import BYTE_ORDER_MARK, HostServers, is_toml, read_bytes
-from louver.cli.hosts.swap import check_can_write, exchange, swap_for
+from louver.cli.hosts.read import HostServers, encode, is_toml, read_bytes
+from louver.cli.hosts.swap import check_can_write, check_unchanged, exchange, swap_for
 from louver.core.json import levels, strings
 from louver.errors import InvalidConfig, InvalidInput, LouverError
 from louver.gateway.config.env import variables
@@ -41,8 +41,7 @@ class Change:
     def write(self) -> None:
         """Write the configuration and exchange the file, or change nothing."""
         title, before, folder = self.found.source.host.title, self.found.data, self.swap.folder
-        mark = BYTE_ORDER_MARK.encode() if before.startswith(BYTE_ORDER_MARK.encode()) else b""
-        after = mark + self.text.encode("utf-8", "surrogatepass")
+        after = encode(self.text, before)
         try:
             with self.swap.locked():
                 shortened = self._write(before, after)
@@ -56,9 +55,8 @@ class Change:
     def _write(self, before: bytes, after: bytes) -> list[str]:
         file, folder = self.swap.file, self.swap.folder
         exposure, answers = self.diagnosis.advice.exposure or "full", self.diagnosis.measured.answers
-        if read_bytes(file) != before:
-            # The folder may be that of another process, which has changed the file.
-            raise InvalidConfig("the file has changed meanwhile, and stays as it is: try again", file=str(file))
+        # The folder may be that of another process, which has changed the file.
+        check_unchanged(file, before)
         try:
             shortened = write_configuration(folder, self.servers, exposure, answers)
             self.swap.write(before, after)

@@ -10,12 +10,11 @@ A suggested view applies to calls that request no fields, until its line under `
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.files.shipped_views import COMPACT
-from louver.catalogue.files.views import SUFFIX
+from louver.catalogue.files.views import file_name
 from louver.catalogue.learned import LearnedFields, learned_file
 from louver.cli.doctor.measure import EXPOSURES
 from louver.cli.hosts.swap import write_private
@@ -45,9 +44,7 @@ def write_configuration(
         if content is None or not _is_shorter(answer):
             continue
         server = answer.tool.server
-        # The server chooses the name, and slashes in it would lead out of the folder.
-        file = re.sub(r"[^A-Za-z0-9_.-]", "_", answer.name) + SUFFIX
-        path = folder / "views" / server / file
+        path = folder / "views" / server / file_name(answer.name)
         if path.exists():
             continue
         write_private(path, _text(content))

@@ -135,7 +135,7 @@ def _number(count: int | None) -> str:
 
 
 def _advice(each: Diagnosis) -> list[str]:
-    title = f"{each.source.host.title}, {each.source.path}"
+    title = each.source.title
     if each.advice.exposure is None:
         return [f"{title}: leave it, since {each.advice.reason}."]
     saving = f"the exposure {each.advice.exposure!r} saves {each.advice.saved:.0%} of a conversation"

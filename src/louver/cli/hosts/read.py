@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from louver.cli.hosts.table import HostSource
     from louver.core.json import Json
 
-BYTE_ORDER_MARK = "\ufeff"
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,15 @@ def is_toml(path: Path) -> bool:
 def decode(data: bytes, path: Path) -> str:
     """The text of a file, without a byte order mark."""
     try:
-        return data.decode("utf-8").removeprefix(BYTE_ORDER_MARK)
+        return data.decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError:
         raise InvalidConfig("the file cannot be read: it is not UTF-8", file=str(path)) from None
+
+
+def encode(text: str, like: bytes) -> bytes:
+    """The bytes of a text, with a byte order mark if those of another version have one."""
+    mark = _BYTE_ORDER_MARK.encode()
+    return (mark if like.startswith(mark) else b"") + text.encode("utf-8", "surrogatepass")
 
 
 def parse(text: str, path: Path) -> Json:

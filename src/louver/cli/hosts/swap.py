@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from louver.catalogue.files.open_regular import trusted
 from louver.cli.hosts.edit import restore_servers
-from louver.cli.hosts.read import BYTE_ORDER_MARK, decode, read_bytes
+from louver.cli.hosts.read import decode, encode, read_bytes
 from louver.core.json import digest, members
 from louver.core.json import parse as parse_json
 from louver.errors import InvalidConfig, InvalidInput, LouverError
@@ -116,8 +116,7 @@ class Swap:
             undone = Undone(_changed_lines(after, current), is_left=text is None)
             if text is None:
                 return undone
-            mark = BYTE_ORDER_MARK.encode() if current.startswith(BYTE_ORDER_MARK.encode()) else b""
-            restored = mark + text.encode("utf-8", "surrogatepass")
+            restored = encode(text, current)
         if (current, mode) != (restored, self.mode):
             exchange(self.file, current, restored, mode if undone.lines else self.mode)
         self.remove()
@@ -152,6 +151,12 @@ def check_can_write(file: Path) -> None:
         raise InvalidConfig("the file is not changed: it belongs to another user", file=str(file))
 
 
+def check_unchanged(file: Path, expected: bytes) -> None:
+    """Raise if the file is not what was expected."""
+    if read_bytes(file) != expected:
+        raise InvalidConfig("the file has changed meanwhile, and stays as it is: try again", file=str(file))
+
+
 def exchange(file: Path, expected: bytes, content: bytes, mode: int) -> None:
     """Replace a file at once, with a mode; raise if it is not what was expected."""
     check_can_write(file)
@@ -166,8 +171,7 @@ def exchange(file: Path, expected: bytes, content: bytes, mode: int) -> None:
                 out.flush()
                 os.fsync(number)
             # Read again as late as possible: the host may have written it meanwhile.
-            if read_bytes(file) != expected:
-                raise InvalidConfig("the file has changed meanwhile, and stays as it is: try again", file=str(file))
+            check_unchanged(file, expected)
             os.replace(name, file)
         except BaseException:
             with suppress(OSError):

@@ -8,6 +8,8 @@ Sources: the pages of the hosts that `docs/reference/hosts.md` names, and the in
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -114,6 +116,11 @@ class Machine:
     home: Path  # the user's home folder
     platform: str  # as `sys.platform`
     environ: Mapping[str, str]
+
+    @classmethod
+    def current(cls) -> Machine:
+        """This machine, for a command in the working folder."""
+        return cls(Path.cwd(), Path.home(), sys.platform, os.environ)
 
     @property
     def settings_folder(self) -> Path:
