@@ -243,6 +243,9 @@ MAX_SESSION_ID = 3000
 MAX_ENDED_SESSIONS = 10_000
 """Ended sessions whose sealed ids a replica refuses, the latest."""
 
+MAX_EVENT_REQUEST_ID = 100
+"""Longest id of a request within the id of an event, in characters of JSON: so a replica can say what is lost."""
+
 MAX_WORKERS = 64
 WORKER_RESTART_S = 0.5
 """Worker processes, and the pause before one that has died is started again, in seconds."""

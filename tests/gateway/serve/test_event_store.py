@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from louver.gateway.serve import event_store
+from louver.gateway.serve.event_ids import EventId
 from louver.gateway.serve.event_store import EventStore
-from louver.gateway.serve.sessions import event_number
 
 
 def again(kept, last):
@@ -47,7 +47,7 @@ def test_an_event_that_a_client_makes_up_is_none(last):
     """Ours: Python reads no number of so many digits, and would say so by an error."""
     kept = EventStore().open_session()
     kept.store("a", None)
-    assert again(kept, event_number(last)) == (None, [])
+    assert again(kept, EventId.read(last).number) == (None, [])
 
 
 def test_the_bytes_that_are_kept_are_bounded(monkeypatch):

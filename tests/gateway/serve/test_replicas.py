@@ -184,7 +184,47 @@ async def test_an_answer_and_a_resumption_reach_the_replica_that_waits_for_them(
             resumed = await client.client.get(url, headers={**client.headers(), "last-event-id": first})
             assert resumed.status_code == 200
             assert f"id: {last}" in resumed.text
-        own, foreign = first.rpartition(":")[0], "v1.AAAA"
+        own, foreign = first.partition(":")[0], "v1.AAAA"
         for unknown in (f"{own}:1", f"{foreign}:1", f"{own}:", ":", "v1.:1"):
             refused = await client.client.get(urls[1], headers={**client.headers(), "last-event-id": unknown})
             assert refused.status_code == 400
+
+
+GROWING = {"it": fixture("growing", isolation="shared")}
+
+
+async def test_what_a_replica_was_answering_is_lost_with_it_in_plain_words(start):
+    first, second = start(GROWING, 2, addressed=True)
+    async with raw(first.url, HANDSHAKE) as client:
+        call = {"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": "wait"}}
+        async with client.client.stream("POST", first.url, json=call, headers=client.headers()) as response:
+            last = await first_event(response)
+            first.process.kill()
+        first.ends()
+        resumed = await client.client.get(second.url, headers={**client.headers(), "last-event-id": last})
+        [data] = [line.removeprefix("data: ") for line in resumed.text.splitlines() if line.startswith("data: ")]
+        answer = json.loads(data)
+        assert (answer["id"], answer["error"]["code"]) == ("a", -32000)
+        assert "its answer is lost" in answer["error"]["message"]
+
+
+async def test_a_client_that_listens_elsewhere_is_told_that_lists_may_have_changed(start):
+    """A list that has changed meanwhile is not missed."""
+    first, second, third = start(GROWING, 3, addressed=True)
+    async with raw(first.url, HANDSHAKE) as client:
+        async with client.client.stream("GET", second.url, headers=client.headers()) as response:
+            last = await first_event(response)
+            second.process.kill()
+        second.ends()
+        headers = {**client.headers(), "last-event-id": last}
+        async with client.client.stream("GET", third.url, headers=headers) as response:
+            client.begin(client._answer(response, None))
+            for each in ("tools", "prompts", "resources"):
+                await client.hears(f"notifications/{each}/list_changed")
+
+
+async def first_event(response):
+    async for line in response.aiter_lines():
+        if line.startswith("id: "):
+            return line.removeprefix("id: ")
+    raise AssertionError("no event has come")

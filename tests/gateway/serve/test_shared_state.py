@@ -21,6 +21,8 @@ pytestmark = pytest.mark.anyio
 
 SERVERS = {"it": fixture("growing", isolation="shared")}
 CHANGED = "notifications/tools/list_changed"
+UPDATED = "notifications/resources/updated"
+TOUCHED = "file:///touched"
 RESULT = "dev.louver/result"
 
 
@@ -114,6 +116,21 @@ async def test_clients_of_all_replicas_are_notified_once_of_a_changed_list(start
         await calm(caller, old)
         assert [len(client.heard(CHANGED)) for client in (caller, old, new)] == [2, 2, 2]
         listening.cancel()
+
+
+async def test_an_update_reaches_the_replica_where_its_client_listens(start, store):
+    urls = urls_of(start(SERVERS, state=store.url))
+    await subscribed(urls)
+    async with raw(urls[0], HANDSHAKE) as client, raw(urls[0], HANDSHAKE) as other:
+        await client.call("grow")
+        for each in (client, other):
+            await each.hears(CHANGED)
+        client.url = urls[1]
+        await client.result("resources/subscribe", uri=TOUCHED)
+        await client.call("touch")
+        assert await client.hears(UPDATED) == [{"uri": TOUCHED}]
+        await calm(client, other)
+        assert (len(client.heard(UPDATED)), len(other.heard(UPDATED))) == (1, 0)
 
 
 async def calm(*clients):

@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.errors import StateUnavailable
+from louver.gateway.serve.event_ids import SEPARATOR, EventId
 from louver.gateway.serve.exchange import FORWARDED_HEADER
 from louver.gateway.serve.session_seal import SealedSession, SessionSeal
 from louver.limits import MAX_ENDED_SESSIONS, SEALED_SESSION_S
@@ -29,10 +30,8 @@ if TYPE_CHECKING:
 
 ENDED: Final = "ended"
 CANCELLED: Final = "cancelled"
-"""Messages to the other replicas: the digest of a session, and the id of the request."""
-
-SEPARATOR: Final = ":"
-"""Stands between a tag and a number."""
+UPDATED: Final = "updated"
+"""Messages to the other replicas: the digest of a session; then the id of a request, or a notification of an update."""
 
 _EVENT_BITS: Final = 44  # of the random number at which the events of a session begin at a replica
 
@@ -108,6 +107,17 @@ class Replicas:
         if (state := self._gateway.state) is not None and self._seal is not None:
             state.publish(CANCELLED, session, request_id)
 
+    def pass_on(self, session: str, update: bytes) -> None:
+        """Pass on that a resource has changed, to the replica where the client listens."""
+        if (state := self._gateway.state) is not None and self._seal is not None:
+            state.publish(UPDATED, session, update.decode())
+
+    def lost(self, exchange: HttpExchange) -> EventId | None:
+        """The last event that the client has got, if it is of a replica that is not reached any more."""
+        event_id = EventId.read(exchange.headers.get(LAST_EVENT_HEADER, ""))
+        is_foreign = event_id.tag not in ("", self.tag) and self._url_in(event_id.tag) is not None
+        return event_id if is_foreign else None
+
     async def forward(
         self, exchange: HttpExchange, body: bytes, message: dict[str, Any] | None = None, *, is_here: bool
     ) -> bool:
@@ -143,7 +153,7 @@ class Replicas:
             return None
         if self.tag and tagged.startswith(self.tag):
             return None
-        return self._seal.unseal_url(tagged.rpartition(SEPARATOR)[0])
+        return self._seal.unseal_url(tagged.partition(SEPARATOR)[0])
 
 
 def _seal_of(keys: tuple[str, ...]) -> SessionSeal | None:

@@ -27,11 +27,14 @@ from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.deadlines import Deadlines
 from louver.core.json import members
 from louver.gateway.serve.connections import HandshakeConnection
+from louver.gateway.serve.event_ids import EventId
 from louver.gateway.serve.event_store import EventStore, StoredStream
 from louver.gateway.serve.exchange import PING, event
-from louver.gateway.serve.replicas import CANCELLED, ENDED, Replicas, session_digest
+from louver.gateway.serve.replicas import CANCELLED, ENDED, UPDATED, Replicas, session_digest
+from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
+from louver.jsonrpc import codec
 from louver.jsonrpc.codec import error_response
-from louver.jsonrpc.errors import REQUEST_CANCELLED, JsonRpcError
+from louver.jsonrpc.errors import CONNECTION_CLOSED, REQUEST_CANCELLED, JsonRpcError
 from louver.limits import (
     HTTP_SESSION_IDLE_S,
     MAX_HTTP_SESSIONS,
@@ -42,7 +45,13 @@ from louver.limits import (
     RETRY_MS,
     UNUSED_S,
 )
-from louver.protocol.mcp import CONNECTION_NOTIFICATIONS, LAST_EVENT_HEADER, SESSION_HEADER, VERSION_HEADER
+from louver.protocol.mcp import (
+    CONNECTION_NOTIFICATIONS,
+    LAST_EVENT_HEADER,
+    RESOURCE_UPDATED,
+    SESSION_HEADER,
+    VERSION_HEADER,
+)
 from louver.server.request import name_connection
 
 if TYPE_CHECKING:
@@ -62,6 +71,8 @@ _STANDALONE: Final = None
 
 _STREAM_TYPE: Final = "text/event-stream"
 _RESUMABLE_VERSION: Final = "2025-11-25"
+_UPDATE: Final = codec.notification(RESOURCE_UPDATED, None)[:-1]
+_LOST: Final = "the replica that was answering has ended, and its answer is lost: send the request again if it is safe"
 
 
 class HttpSessions:
@@ -76,9 +87,11 @@ class HttpSessions:
         self._silent = Deadlines[SseStream](PING_S, self._ping)
         self._closing = BackgroundTasks(logger)
         self._pings = BackgroundTasks(logger)
+        self._deliveries = BackgroundTasks(logger)
         if gateway.state is not None:
             gateway.state.on(ENDED, self._on_ended_elsewhere)
             gateway.state.on(CANCELLED, self._on_cancelled_elsewhere)
+            gateway.state.on(UPDATED, self._on_updated_elsewhere)
 
     async def post(self, exchange: HttpExchange, message: dict[str, Any], body: bytes) -> None:
         """Serve a message, which came as that body."""
@@ -113,7 +126,10 @@ class HttpSessions:
             await exchange.refuse(406, "Not Acceptable: Client must accept text/event-stream", session.header)
         else:
             with self._in_use(session):
-                await session.get(exchange, self._caller(exchange))
+                if (lost := self._replicas.lost(exchange)) is None:
+                    await session.get(exchange, self._caller(exchange))
+                else:
+                    await session.get_lost(exchange, lost, self._caller(exchange))
 
     async def delete(self, exchange: HttpExchange) -> None:
         """End a session, also one that only other replicas have used."""
@@ -130,7 +146,7 @@ class HttpSessions:
 
     async def close(self) -> None:
         """End all sessions here; other replicas go on with those that they can serve."""
-        await self._pings.close()
+        await asyncio.gather(self._pings.close(), self._deliveries.close())
         await asyncio.gather(*map(self._close, list(self._sessions.values())), self._closing.wait())
         await self._replicas.close()
 
@@ -166,6 +182,10 @@ class HttpSessions:
     def _on_cancelled_elsewhere(self, digest: str, request_id: object) -> None:
         if (session := self._find_digest(digest)) is not None:
             session.connection.cancel(request_id)
+
+    def _on_updated_elsewhere(self, digest: str, update: str) -> None:
+        if (session := self._find_digest(digest)) is not None:
+            self._deliveries.start(session.deliver(update.encode()))
 
     def _find_digest(self, digest: str) -> HttpSession | None:
         return next((each for each in self._sessions.values() if each.digest == digest), None)
@@ -247,7 +267,9 @@ class HttpSessions:
     def _add(self, exchange: HttpExchange, session_id: str) -> HttpSession:
         events = self._events.open_session(exchange.peer, self._replicas.first_event())
         connection = partial(HandshakeConnection, self._gateway.answer, tag=self._replicas.tag)
-        session = HttpSession(session_id, connection, events, self._silent, exchange, self._caller(exchange))
+        session = HttpSession(
+            session_id, connection, events, self._silent, exchange, self._caller(exchange), self._replicas.pass_on
+        )
         self._sessions[session_id] = session
         return session
 
@@ -290,6 +312,7 @@ class HttpSession:
         silent: Deadlines[SseStream],
         exchange: HttpExchange,
         caller: Hashable,
+        pass_on: Callable[[str, bytes], None],
     ) -> None:
         self.session_id = session_id
         self.header = _session_header(session_id)
@@ -308,6 +331,7 @@ class HttpSession:
         self._open: dict[RequestId, StoredStream] = {}
         self._streams: dict[RequestId | None, SseStream] = {}  # that a client reads now
         self._forwarding = asyncio.Lock()
+        self._pass_on = pass_on
 
     async def has_opened(self) -> bool:
         """Wait until it is open here; `False` if that has failed."""
@@ -355,21 +379,50 @@ class HttpSession:
                 del self._streams[name]
 
     async def get(self, exchange: HttpExchange, caller: Hashable) -> None:
-        last = exchange.headers.get(LAST_EVENT_HEADER)
-        missed = self.events.since(event_number(last.removeprefix(self._tag))) if last else None
+        last = exchange.headers.get(LAST_EVENT_HEADER, "")
+        event_id = EventId.read(last)
+        missed = self.events.since(event_id.number) if event_id.tag == self._tag else None
         if missed is not None and missed.stream.caller == caller:
             await self._resume(exchange, missed)
-        elif last and (missed is None or missed.stream.request_id is not _STANDALONE):
+        elif exchange.headers.get(LAST_EVENT_HEADER) and (
+            missed is None or missed.stream.request_id is not _STANDALONE
+        ):
             # Not 404, for which a client must open another session: this one is there.
             await exchange.refuse(400, "Bad Request: Last-Event-ID is no event that can be resumed", self.header)
-        elif _STANDALONE in self._streams:
-            await exchange.refuse(409, "Conflict: Only one SSE stream is allowed per session", self.header)
-        else:
-            if self._standalone.caller != caller:
-                # Of its past nothing is for this caller.
-                self._standalone = StoredStream(next(self._numbers), _STANDALONE, caller)
+        elif await self._can_listen(exchange, caller):
             await exchange.start_stream(self.header)
-            await self._hold(_STANDALONE, SseStream(exchange, self._silent))
+            await self._hold(
+                _STANDALONE, SseStream(exchange, self._silent), self._opening_event(exchange, self._standalone)
+            )
+
+    async def get_lost(self, exchange: HttpExchange, lost: EventId, caller: Hashable) -> None:
+        """Go on after the last event of a replica that has ended: its calls are lost, and any list may have changed."""
+        if lost.is_of_request:
+            if lost.request_id is None:
+                await exchange.refuse(400, f"Bad Request: {_LOST}", self.header)
+                return
+            await exchange.start_stream(self.header)
+            await exchange.end(event(error_response(lost.request_id, JsonRpcError(CONNECTION_CLOSED, _LOST))))
+        elif await self._can_listen(exchange, caller):
+            first = self.events.store(self._standalone, None)
+            for change in sorted(LIST_CHANGED_METHODS):
+                await self.connection.notify(change, None)
+            await self._resume(exchange, self.events.since(first))
+
+    async def deliver(self, update: bytes) -> None:
+        """Send a notification that another replica has got for the client, if it listens here."""
+        if _STANDALONE in self._streams:
+            await self._send(update, _STANDALONE)
+
+    async def _can_listen(self, exchange: HttpExchange, caller: Hashable) -> bool:
+        """Make the stream that belongs to no request one of this caller; `False` if it is read already."""
+        if _STANDALONE in self._streams:
+            await exchange.refuse(409, "Conflict: Only one SSE stream is allowed per session", self.header)
+            return False
+        if self._standalone.caller != caller:
+            # Of its past nothing is for this caller.
+            self._standalone = StoredStream(next(self._numbers), _STANDALONE, caller)
+        return True
 
     def _event_stream(self, name: RequestId | None) -> StoredStream | None:
         return self._standalone if name is None else self._open.get(name)
@@ -386,14 +439,19 @@ class HttpSession:
         await exchange.start_stream(self.header)
         while missed is not None and missed.events:
             # More may be stored while this is written.
-            await exchange.write(b"".join(self._event(text, number) for number, text in missed.events))
+            stream = missed.stream
+            await exchange.write(b"".join(self._event(stream, text, number) for number, text in missed.events))
             missed = self.events.since(missed.events[-1][0])
         if missed is None or missed.is_ended or self._event_stream(missed.stream.request_id) != missed.stream:
             await exchange.end()
             return
-        can_resume = exchange.headers.get(VERSION_HEADER, "") >= _RESUMABLE_VERSION
-        first = self._first_event(missed.stream) if can_resume else b""
+        first = self._opening_event(exchange, missed.stream)
         await self._hold(missed.stream.request_id, SseStream(exchange, self._silent), first)
+
+    def _opening_event(self, exchange: HttpExchange, stream: StoredStream) -> bytes:
+        """What begins the stream of a GET; nothing for a client that does not expect it."""
+        can_resume = exchange.headers.get(VERSION_HEADER, "") >= _RESUMABLE_VERSION
+        return self._first_event(stream) if can_resume else b""
 
     async def _hold(self, name: RequestId | None, stream: SseStream, first: bytes = b"") -> None:
         """Keep a stream open until it is ended, or the client has gone."""
@@ -416,15 +474,20 @@ class HttpSession:
         number = self.events.store(event_stream, message, is_response=is_response)
         stream = self._streams.get(name)
         if stream is not None:
-            await (stream.end if is_response else stream.write)(self._event(message, number))
+            await (stream.end if is_response else stream.write)(self._event(event_stream, message, number))
+        elif name is _STANDALONE and message.startswith(_UPDATE):
+            self._pass_on(self.digest, message)
 
-    def _event(self, message: bytes, number: int) -> bytes:
-        return event(message, f"{self._tag}{number}")
+    def _event(self, stream: StoredStream, message: bytes, number: int) -> bytes:
+        return event(message, self._event_id(stream, number))
+
+    def _event_id(self, stream: StoredStream, number: int) -> str:
+        return str(EventId(self._tag, number, stream.request_id is not _STANDALONE, stream.request_id))
 
     def _first_event(self, stream: StoredStream) -> bytes:
         """An event without a message: a client can resume the stream after it."""
-        number = self.events.store(stream, None)
-        return b"id: %s%d\r\ndata: \r\nretry: %d\r\n\r\n" % (self._tag.encode(), number, RETRY_MS)
+        event_id = self._event_id(stream, self.events.store(stream, None))
+        return b"id: %s\r\ndata: \r\nretry: %d\r\n\r\n" % (event_id.encode(), RETRY_MS)
 
     async def _pause(self, name: RequestId) -> None:
         """End the stream of a request that is still being answered: its client resumes it."""
@@ -475,8 +538,3 @@ def _version(exchange: HttpExchange, message: dict[str, Any]) -> str:
     if message["method"] == "initialize":
         return str(members(message.get("params")).get("protocolVersion", ""))
     return exchange.headers.get(VERSION_HEADER, "")
-
-
-def event_number(event_id: str) -> int:
-    """The number of an event; 0, which none has, for what is no number."""
-    return int(event_id) if event_id.isascii() and event_id.isdigit() and len(event_id) < 16 else 0
