@@ -256,6 +256,9 @@ STATE_ANSWER_S = 2.0
 STATE_RETRY_S = 1.0
 """How long such a store is left alone after it has failed, in seconds; what needs it is refused meanwhile."""
 
+CONFIG_SETTLED_S = 120.0
+"""Time after which it is logged that replicas differ in configuration, in seconds: a new file reaches all within it."""
+
 STATE_SILENT_S = 15.0
 """Silence after which it is checked that the channel of the replicas is still connected, in seconds."""
 
@@ -410,6 +413,9 @@ MAX_UPSTREAM_SENDS = 16
 
 MAX_UPSTREAM_NOTIFICATIONS = 200
 """Notifications that an HTTP upstream has not accepted yet; further ones are dropped."""
+
+MAX_ACCESS_TEXT = 100
+"""Longest path, method or name in a line of the access log, in characters; so a line is written at once to a pipe."""
 
 MAX_LOG_LINE = 1000
 MAX_LOG_LINES = 100

@@ -59,8 +59,8 @@ def stateless(method, **params):
 class Served:
     """A process, and all that it has said on its standard error."""
 
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    def __init__(self, command, **options):
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
         self.said = []
         self._new = threading.Condition()
         self._ended = False
@@ -107,9 +107,9 @@ class Served:
 
 
 @contextmanager
-def serving(*arguments, command=LOUVER, no_auth=True):
+def serving(*arguments, command=LOUVER, no_auth=True, **options):
     """A gateway over HTTP: its process, with its `url`."""
-    served = Served([*command, "--http", "127.0.0.1:0", *(["--no-auth"] if no_auth else []), *arguments])
+    served = Served([*command, "--http", "127.0.0.1:0", *(["--no-auth"] if no_auth else []), *arguments], **options)
     try:
         served.url = served.says(SERVING.pattern).group(1)
         yield served

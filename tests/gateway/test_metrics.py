@@ -119,7 +119,7 @@ async def test_each_worker_has_a_port(tmp_path):
     ("options", "message"),
     [
         (["--metrics", "here"], "--metrics takes HOST:PORT"),
-        (["--metrics", "127.0.0.1:1", "--example"], "--metrics and --workers are for servers behind the gateway"),
+        (["--metrics", "127.0.0.1:1", "--example"], "--metrics, --workers and --access-log are for servers"),
     ],
 )
 def test_what_cannot_be_served_is_refused(options, message):

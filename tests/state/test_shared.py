@@ -45,13 +45,10 @@ async def listening(state):
     """The messages of the kind `it`, once the replica is subscribed."""
     messages, is_subscribed = asyncio.Queue(), asyncio.Event()
     state.on("it", lambda *params: messages.put_nowait(params))
-    state.on("hello", is_subscribed.set)
-    state.listen()
-    async with connected(state.url.text, KEY) as other, asyncio.timeout(SOON_S):
-        while not is_subscribed.is_set():
-            other.publish("hello")
-            await asyncio.sleep(0.01)
-        yield messages
+    state.listen(is_subscribed.set)
+    async with asyncio.timeout(SOON_S):
+        await is_subscribed.wait()
+    yield messages
 
 
 async def back(state):

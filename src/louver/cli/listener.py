@@ -7,7 +7,9 @@ every program of this machine is served.
 from __future__ import annotations
 
 import logging
+import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -46,6 +48,7 @@ class HttpListener:
     auth: Auth | LocalToken | None
     sockets: tuple[socket.socket, ...]  # accept connections already, one for each worker
     page: Page = "off"
+    has_access_log: bool = False  # on standard output
 
     @classmethod
     def open(cls, arguments: Namespace, address: ListenAddress, auth: Auth | None) -> HttpListener:
@@ -55,9 +58,8 @@ class HttpListener:
             address.check_no_auth(auth=auth is not None)
         bound = _bind(address, arguments.workers)
         page: Page = "served" if arguments.ui else "off"
-        if auth is not None or arguments.no_auth:
-            return cls(address, hosts, auth, bound, page)
-        return cls(address, hosts, _token(arguments, address, bound), bound, page)
+        needed = auth if auth is not None or arguments.no_auth else _token(arguments, address, bound)
+        return cls(address, hosts, needed, bound, page, arguments.access_log)
 
     @classmethod
     def open_local(cls, arguments: Namespace, address: ListenAddress) -> HttpListener:
@@ -72,7 +74,16 @@ class HttpListener:
         return f"{self._url(self.address.client_url_host)}{PAGE}{token}"
 
     def app(self, gateway: Gateway) -> ASGIApp:
-        """The ASGI application: the endpoint behind authentication, and with the page if it is wanted."""
+        """The ASGI application: the endpoint behind authentication, with the page and the access log if wanted."""
+        app = self._guarded(gateway)
+        if not self.has_access_log:
+            return app
+        # Imported here, as below: most gateways have none.
+        from louver.gateway.serve.access_log import AccessLog
+
+        return AccessLog(app, _print_line)
+
+    def _guarded(self, gateway: Gateway) -> ASGIApp:
         sources = AllowedSources(self.hosts, has_page=self.page != "off")
         endpoint = McpEndpoint(gateway, sources)
         if self.page == "off":
@@ -125,6 +136,12 @@ def _bind(address: ListenAddress, workers: int) -> tuple[socket.socket, ...]:
     first = bind_socket(address.host, address.port, shared=workers > 1)
     port = first.getsockname()[1]
     return first, *(bind_socket(address.host, port, shared=True) for _ in range(workers - 1))
+
+
+def _print_line(line: bytes) -> None:
+    # Whoever reads it may have ended, and clients are served on.
+    with suppress(OSError):
+        os.write(sys.stdout.fileno(), line)
 
 
 def _report(message: str) -> None:

@@ -124,6 +124,9 @@ def _serve(commands: Any) -> None:
         metavar="HOST:PORT",
         help="serve /metrics for Prometheus there; each worker has the next port",
     )
+    parser.add_argument(
+        "--access-log", action="store_true", help="print a line of JSON for each HTTP request on standard output"
+    )
     _add_choice(parser, "--log", ("text", "json"), default="text", help="log format (default: text)")
 
 

@@ -1,4 +1,8 @@
-"""The state that a gateway shares with its replicas, and the changed lists that they notify each other of."""
+"""The state that a gateway shares with its replicas, and what they notify each other of.
+
+changed       a list of a server has changed
+configured    the version of the configuration that a replica has read; one that differs for long is logged
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from louver.concurrency.background import BackgroundTasks
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
+from louver.limits import CONFIG_SETTLED_S, MAX_LOG_LINE
 from louver.state.shared import SharedState
 
 if TYPE_CHECKING:
@@ -24,6 +29,9 @@ logger = logging.getLogger(__name__)
 _CHANGED: Final = "changed"
 """A message to the other replicas: the server's id, the notification, and whether one call alone reported it."""
 
+_CONFIGURED: Final = "configured"
+"""A message to the other replicas: the version of the configuration here."""
+
 
 class GatewayState:
     """The stores of a configuration: that of `state`, and another one that results may be kept in."""
@@ -34,9 +42,13 @@ class GatewayState:
         self._server_ids: dict[str, str] = {}  # by name
         self._stores: dict[StateUrl, SharedState] = {}
         self._deliveries = BackgroundTasks(logger)
+        self._version = ""
+        self._version_elsewhere = ""
+        self._comparing: asyncio.Task[None] | None = None
         self.shared = None if config.state is None else self.open(config.state)
         if self.shared is not None:
             self.shared.on(_CHANGED, self._on_changed)
+            self.shared.on(_CONFIGURED, self._on_configured)
 
     def open(self, url: StateUrl) -> SharedState:
         """The store at a URL, one for all that is in it."""
@@ -46,6 +58,9 @@ class GatewayState:
 
     def reconfigure(self, config: Config) -> None:
         self._keys = config.keys
+        if self._version != config.version:
+            self._version = config.version
+            self._announce()
         self._server_ids = {each.name: each.server_id for each in config.upstreams}
         for store in self._stores.values():
             store.use_keys(config.keys)
@@ -56,9 +71,11 @@ class GatewayState:
 
     def listen(self) -> None:
         if self.shared is not None:
-            self.shared.listen()
+            self.shared.listen(self._announce)
 
     async def close(self) -> None:
+        if self._comparing is not None:
+            self._comparing.cancel()
         await self._deliveries.close()
         await asyncio.gather(*(store.close() for store in self._stores.values()))
 
@@ -71,3 +88,23 @@ class GatewayState:
         if name is not None and method in LIST_CHANGED_METHODS:
             upstream = self._upstreams()[name]
             self._deliveries.start(upstream.on_change_elsewhere(method, in_call=in_call is True))
+
+    def _announce(self) -> None:
+        if self.shared is not None and self.shared.is_listening:
+            self.shared.publish(_CONFIGURED, self._version)
+
+    def _on_configured(self, version: str) -> None:
+        if version == self._version_elsewhere:
+            return
+        self._version_elsewhere = version
+        if version != self._version:
+            # A replica that has just started has not heard of the others.
+            self._announce()
+            if self._comparing is None or self._comparing.done():
+                self._comparing = asyncio.create_task(self._compare())
+
+    async def _compare(self) -> None:
+        await asyncio.sleep(CONFIG_SETTLED_S)
+        if self._version_elsewhere != self._version:
+            message = "another replica has another configuration or policy: version %s, here %s"
+            logger.warning(message, self._version_elsewhere[:MAX_LOG_LINE], self._version)

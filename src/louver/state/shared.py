@@ -47,6 +47,7 @@ class SharedState:
         self._handlers: dict[str, Callable[..., None]] = {}
         self._listening: asyncio.Task[None] | None = None
         self._sending = BackgroundTasks(logger)
+        self._in_order = asyncio.Lock()
         self._problem: str | None = None  # why the store cannot be used
         self._refusal: str | None = None  # why it has refused something, though it can be used
         self._retry_at = 0.0
@@ -78,7 +79,7 @@ class SharedState:
         return await self._do(lambda: count(key, per_minute))
 
     def publish(self, kind: str, *params: Any) -> None:
-        """Send the other replicas a message, in the background: ids and digests, no content."""
+        """Send the other replicas a message, in the background and in order: ids and digests, no content."""
         sealed = self._seal.seal(_MESSAGE, compact([self._own, kind, *params]).encode("utf-8", "surrogatepass"))
         message = base64.b64encode(sealed).decode()
         if len(message) <= MAX_STATE_MESSAGE:
@@ -88,10 +89,14 @@ class SharedState:
         """Call it with the params of each message of a kind."""
         self._handlers[kind] = handler
 
-    def listen(self) -> None:
-        """Receive messages until it is closed; a second call changes nothing."""
+    def listen(self, on_connected: Callable[[], None]) -> None:
+        """Receive messages until it is closed, after each connection; a second call changes nothing."""
         if self._listening is None:
-            self._listening = asyncio.create_task(self._listen())
+            self._listening = asyncio.create_task(self._listen(on_connected))
+
+    @property
+    def is_listening(self) -> bool:
+        return self._listening is not None
 
     async def close(self) -> None:
         if self._listening is not None:
@@ -140,14 +145,16 @@ class SharedState:
 
     async def _publish(self, message: str) -> None:
         with suppress(StateUnavailable):
-            await self._do(lambda: self._engine.publish(message))
+            async with self._in_order:
+                await self._do(lambda: self._engine.publish(message))
 
-    async def _listen(self) -> None:
+    async def _listen(self, on_connected: Callable[[], None]) -> None:
         while True:
             try:
                 async for message in self._engine.messages():
                     if message is None:
                         self._on_answered()
+                        on_connected()
                     else:
                         self._receive(message)
             except (*self._engine.failures, OSError) as error:

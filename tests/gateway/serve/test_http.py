@@ -768,3 +768,20 @@ async def test_a_resource_is_watched_for_those_who_watch_it(folder):
             assert unsubscribed == ["test://a", "test://b"]
             seen = (await first.call("wait_for", seen="resources/subscribe"))["seen"]
             assert sorted(call["params"]["uri"] for call in seen) == ["test://a", "test://b"]
+
+
+async def test_clients_see_which_servers_are_there(tmp_path):
+    """Issue 43: `/readyz` with each upstream; whoever is not admitted sees no names."""
+    servers = {"records": fixture("records", isolation="shared"), "gone": {"command": "/nowhere/at-all"}}
+    options = config(tmp_path, servers)
+    with serving(*options, command=LOUVER_ITSELF) as served, httpx2.Client() as http:
+        at = served.url.removesuffix("/mcp")
+        await until(lambda: "unused" not in http.get(f"{at}/readyz?verbose").text)
+        report = http.get(f"{at}/readyz?verbose").json()
+        assert (report["status"], report["upstreams"]) == ("ok", {"records": "up", "gone": "down"})
+        assert len(report["configuration"]) == 16
+        assert http.get(f"{at}/readyz").text == "ok"
+    with serving(
+        *options, command=LOUVER_ITSELF, no_auth=False, env={**os.environ, "XDG_STATE_HOME": str(tmp_path)}
+    ) as served:
+        assert httpx2.get(served.url.replace("/mcp", "/readyz?verbose")).status_code == 401

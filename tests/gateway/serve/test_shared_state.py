@@ -12,9 +12,12 @@ import pytest
 from fixtures import stores
 from gateway.gateways import everything
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
-from gateway.serve.test_replicas import spread
+from gateway.serve.test_replicas import KEY, spread
 from gateway.serve.test_replicas import start as start
-from gateway.served import at, fixture
+from gateway.served import at, fixture, until
+from louver.gateway import shared_state
+from louver.gateway.config.read import as_config
+from louver.gateway.gateway import Gateway
 from louver.limits import CALM_S
 
 pytestmark = pytest.mark.anyio
@@ -131,6 +134,22 @@ async def test_an_update_reaches_the_replica_where_its_client_listens(start, sto
         assert await client.hears(UPDATED) == [{"uri": TOUCHED}]
         await calm(client, other)
         assert (len(client.heard(UPDATED)), len(other.heard(UPDATED))) == (1, 0)
+
+
+@pytest.mark.parametrize("differ", [True, False])
+async def test_replicas_that_differ_for_long_are_logged(store, monkeypatch, caplog, differ):
+    """Issue 43: two replicas with different configurations."""
+    monkeypatch.setattr(shared_state, "CONFIG_SETTLED_S", 0.3)
+    louver = {"keys": [KEY], "state": store.url}
+    servers = {"mcpServers": {"it": at("http://127.0.0.1:1/mcp")}}
+    one, other = (as_config({**servers, "louver": louver | more}) for more in ({}, {"exposure": "minimal"}))
+    async with Gateway(one) as first, Gateway(other) as second:
+        states = [first._state, second._state]
+        await until(lambda: all(state._comparing is not None for state in states))
+        if not differ:
+            await second.reconfigure(one)
+        await until(lambda: all(state._comparing.done() for state in states))
+    assert len([text for text in caplog.messages if "another configuration or policy" in text]) == (2 if differ else 0)
 
 
 async def calm(*clients):

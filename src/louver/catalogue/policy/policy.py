@@ -122,11 +122,12 @@ class Policy:
     resources: tuple[str, ...] = ()  # readable URIs; `*` at the end makes a prefix
     key: bytes = field(default=b"", repr=False)  # for pseudonyms
     file: Path | None = None
+    text_digest: str = field(default="", compare=False)  # of the file's content
 
     @classmethod
     def read(cls, path: Path, key: bytes = b"") -> Policy:
         content, text = read_json(path, "policy", InvalidPolicy, trusted)
-        return replace(_Reader(str(path), text).policy(content, key), file=path)
+        return replace(_Reader(str(path), text).policy(content, key), file=path, text_digest=digest(text))
 
     def of(self, tool: str) -> ToolPolicy | None:
         """The rules of a tool; `None` hides it from everybody."""

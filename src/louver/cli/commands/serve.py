@@ -87,9 +87,11 @@ def run(arguments: Namespace) -> int:
 
 def _check_over_http(arguments: Namespace) -> None:
     """Refuse options that only serving over HTTP knows."""
-    if arguments.http is None and (arguments.no_auth or arguments.allowed_host or arguments.workers > 1):
+    over_http = (arguments.no_auth, arguments.allowed_host, arguments.access_log, arguments.workers > 1)
+    if arguments.http is None and any(over_http):
         raise InvalidInput(
-            "--no-auth, --allowed-host and --workers need --http: over stdio only the parent process is served"
+            "--no-auth, --allowed-host, --access-log and --workers need --http: "
+            "over stdio only the parent process is served"
         )
     if arguments.ui and (arguments.http is None or arguments.no_auth):
         raise InvalidInput("--ui needs --http, without --no-auth: the page calls tools, so its users need a token")
@@ -105,8 +107,10 @@ def _check_for_example(arguments: Namespace) -> None:
         )
     if arguments.ui:
         raise InvalidInput("the page is for servers behind the gateway: louver ui -- louver serve --example")
-    if arguments.metrics is not None or arguments.workers > 1:
-        raise InvalidInput("--metrics and --workers are for servers behind the gateway: the example is one process")
+    if arguments.metrics is not None or arguments.workers > 1 or arguments.access_log:
+        raise InvalidInput(
+            "--metrics, --workers and --access-log are for servers behind the gateway: the example is one process"
+        )
     if arguments.ready_views:
         raise InvalidInput("ready views are for servers behind the gateway: the example has its own views")
 

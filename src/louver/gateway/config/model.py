@@ -129,6 +129,7 @@ class Config:
     principal: Principal | None = None  # the client over stdio
     audit: AuditSettings | None = None  # `None`: no audit
     savings: Path | Literal[False] | None = None  # file for counters of savings; `None`: that of the command, if any
+    version: str = field(default="", compare=False)  # digest of the texts of the file and its policies
 
     @classmethod
     def from_command(cls, command: Sequence[str], environ: Mapping[str, str] = os.environ) -> Config:

@@ -21,7 +21,7 @@ from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.hosts import Host
 from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.policy import Policy
-from louver.core.json import members
+from louver.core.json import digest, members
 from louver.core.secret_key import MIN_KEY_BYTES
 from louver.errors import InvalidConfig, InvalidGuidance, LouverError
 from louver.gateway.auth.read import read_audit, read_auth, read_principal
@@ -98,6 +98,7 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         principal=None if principal is None else read_principal(principal, source),
         audit=None if audit is None else read_audit(audit, source),
         savings=source.savings(settings.pop("savings", None)),
+        version=digest([text, *(each.policy.text_digest for each in upstreams if each.policy is not None)]),
         **settings,
     )
 

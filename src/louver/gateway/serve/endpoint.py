@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.deadlines import Deadlines
 from louver.concurrency.offload import Cancellation
-from louver.core.json import members
+from louver.core.json import compact, members
+from louver.gateway.serve.access_log import note_message
 from louver.gateway.serve.allowed_hosts import LOCAL_SOURCES, AllowedSources
 from louver.gateway.serve.connections import StatelessConnection
 from louver.gateway.serve.envelope import check_envelope, unsupported_version
@@ -56,6 +57,9 @@ if TYPE_CHECKING:
     from louver.jsonrpc.codec import RequestId
 
 PATH: Final = "/mcp"
+READY_PATH: Final = "/readyz"
+"""With `?verbose` it reports more, to clients that are admitted."""
+
 _ROUTING_HEADERS: Final = (VERSION_HEADER, METHOD_HEADER, NAME_HEADER)
 _STATUS: Final = {
     PARSE_ERROR: 400,
@@ -88,11 +92,12 @@ class McpEndpoint:
             return self._lifespan(receive, send)
         exchange = HttpExchange(scope, receive, send, self._fold(tuple(scope["headers"])))
         # A mounted application gets the whole path, and where it is mounted.
-        if scope["path"].removeprefix(scope.get("root_path", "")) != PATH:
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if path not in (PATH, READY_PATH):
             return exchange.respond_text(404, "Not Found")
         if (refused := self._refused(exchange)) is not None:
             return exchange.respond_text(*refused)
-        return self._serve(exchange)
+        return self._report(exchange) if path == READY_PATH else self._serve(exchange)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -100,6 +105,13 @@ class McpEndpoint:
         await receive()
         await self.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    async def _report(self, exchange: HttpExchange) -> None:
+        """Answer with the state of each server behind, and the version of the configuration."""
+        gateway = self._gateway
+        upstreams = {name: upstream.state for name, upstream in gateway.upstreams.items()}
+        report = {"status": "ok", "configuration": gateway.config.version, "upstreams": upstreams}
+        await exchange.respond(200, compact(report).encode())
 
     async def close(self) -> None:
         """End all sessions."""
@@ -147,7 +159,7 @@ class McpEndpoint:
     async def _message(self, exchange: HttpExchange, body: bytes) -> dict[str, Any] | None:
         """The message in a body; None if it was refused."""
         try:
-            return inbound.read(body)
+            message = inbound.read(body)
         except JsonRpcError as error:
             if (question := codec.peek_response_id(body)) is not None:
                 self._sessions.fail_question(exchange, question, error)
@@ -157,6 +169,8 @@ class McpEndpoint:
             if len(body) > MAX_READ_ON_LOOP:
                 # Parsing it has taken a while: all others come first.
                 await asyncio.sleep(0)
+        note_message(exchange.scope, message)
+        return message
 
     # 2025-11-25 and earlier
 

@@ -56,6 +56,7 @@ class HttpExchange:
         self.address = "none" if client is None else client[0]
         self.peer = self.identity.peer(self.address)
         self.receive = receive
+        self.scope = scope
         self.size = 0  # of the body that was read, in bytes
         self.is_stream = False
         self.has_ended = False

@@ -1,7 +1,7 @@
 """Serve over HTTP, with health checks and a graceful shutdown.
 
     GET /healthz    200 while the process lives
-    GET /readyz     200 while it serves, 503 during the shutdown
+    GET /readyz     200 while it serves, 503 during the shutdown; `?verbose`: the servers behind, for clients
 
 On SIGTERM or SIGINT the server accepts no new connections, waits `DRAIN_S` for open calls, ends streams cleanly,
 answers remaining requests with 503, and exits with status 0.
@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect
 
 from louver.concurrency.budget import BudgetByKey
 from louver.errors import InvalidInput
+from louver.gateway.serve.endpoint import READY_PATH
 from louver.gateway.serve.places import client_connections, max_open_files
 from louver.http1.server import PlainFirstProtocol
 from louver.limits import DRAIN_S, MAX_PEER_UNREAD_BYTES
@@ -124,7 +125,7 @@ class OpenRequests:
             return self._app(scope, receive, send)
         if scope["path"] == "/healthz":
             return _send_text(send, 200, "ok")
-        if scope["path"] == "/readyz":
+        if scope["path"] == READY_PATH and (self._is_draining or scope["query_string"] != b"verbose"):
             return _send_text(send, 503 if self._is_draining else 200, "ending" if self._is_draining else "ok")
         if self._is_drained:
             # A connection that is not closed yet can still bring a request.

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.backoff import Backoff
@@ -131,6 +131,11 @@ class Upstream:
     def is_up(self) -> bool:
         """Whether a session is open, and the last one did not fail."""
         return bool(self._sessions) and self.problem is None
+
+    @property
+    def state(self) -> Literal["up", "down", "unused"]:
+        """Whether it is there; `unused` if nobody has needed it yet."""
+        return "up" if self.is_up else "unused" if self.problem is None else "down"
 
     @property
     def is_isolated(self) -> bool:
