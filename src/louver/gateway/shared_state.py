@@ -71,7 +71,7 @@ class GatewayState:
 
     def listen(self) -> None:
         if self.shared is not None:
-            self.shared.listen(self._announce)
+            self.shared.listen(self._on_connected)
 
     async def close(self) -> None:
         if self._comparing is not None:
@@ -88,6 +88,13 @@ class GatewayState:
         if name is not None and method in LIST_CHANGED_METHODS:
             upstream = self._upstreams()[name]
             self._deliveries.start(upstream.on_change_elsewhere(method, in_call=in_call is True))
+
+    def _on_connected(self) -> None:
+        self._announce()
+        # What has changed before was not heard.
+        for upstream in self._upstreams().values():
+            for method in LIST_CHANGED_METHODS:
+                self._deliveries.start(upstream.on_change_elsewhere(method, in_call=False))
 
     def _announce(self) -> None:
         if self.shared is not None and self.shared.is_listening:

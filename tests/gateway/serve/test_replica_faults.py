@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import os
 import shutil
 import subprocess
-from contextlib import ExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager
 
 import httpx2
 import pytest
 
+from fixtures import stores
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, STATELESS, Http
 from gateway.serve.test_replicas import KEY, free_port
-from gateway.served import Served, config, fixture, until
+from gateway.served import Served, at, config, fixture, serving, until
 
 pytestmark = pytest.mark.anyio
 
 REPLICAS = 3
+KEPT_EVERY = 20
+CHANGED = "notifications/tools/list_changed"
+RESULT = "dev.louver/result"
 TRIES = 8
 """Of a call, each over a new connection: two replicas are always there."""
 
@@ -57,7 +63,7 @@ class Replica:
     """A gateway at one port, which can be killed and started again."""
 
     def __init__(self, options, port):
-        self._command = [*LOUVER_ITSELF, "--http", f"127.0.0.1:{port}", "--no-auth", *options]
+        self._command = [*LOUVER_ITSELF, "--http", f"127.0.0.1:{port}", *options]
         self.start()
 
     def start(self):
@@ -92,36 +98,78 @@ def proxied(folder, ports):
         process.wait(10)
 
 
-async def works(url, era, calls, lost):
-    """Make so many calls, each with as many tries as it may need; the session is the same all the time."""
-    client = Http(url, era)
-    await opened(client)
-    try:
-        for number in range(calls):
-            limit = number % 3 + 1
-            for _ in range(TRIES):
-                try:
-                    result = await client.call("find", limit=limit)
-                except (httpx2.HTTPError, AssertionError, TimeoutError):
-                    continue
-                assert len(result["structuredContent"]["rows"]) == limit
-                break
-            else:
-                lost.append((era, number))
-    finally:
-        await client.close()
+class Retried(Http):
+    """A client with a token of its own, which sends a request again over a new connection, as any pool does."""
+
+    def __init__(self, url, era, token):
+        super().__init__(url, era)
+        self.token, self.last = token, {}
+        self.news = 0
+        """Of changed lists: each says to list again."""
+
+    def headers(self, message=None):
+        return {**super().headers(message), "authorization": f"Bearer {self.token}"}
+
+    async def request(self, method, /, **params):
+        for _ in range(TRIES):
+            try:
+                return await super().request(method, **params)
+            except (httpx2.HTTPError, AssertionError, KeyError):
+                continue
+        raise AssertionError("no replica has answered")
+
+    def listen(self):
+        """Hear of changes for as long as it lasts, whichever replica ends."""
+        self.begin(self._listen())
+
+    async def _listen(self):
+        while True:
+            try:
+                await (self._get() if self.era == HANDSHAKE else self._subscribe())
+            except (httpx2.HTTPError, AssertionError, KeyError):
+                await asyncio.sleep(0.01)
+
+    async def _get(self):
+        headers = {**self.headers(), **self.last}
+        async with self.client.stream("GET", self.url, headers=headers, timeout=None) as response:
+            async for line in response.aiter_lines():
+                if line.startswith("id:"):
+                    self.last = {"last-event-id": line.removeprefix("id:").strip()}
+                self.news += CHANGED in line
+
+    async def _subscribe(self):
+        await Http.request(self, "subscriptions/listen", notifications={"toolsListChanged": True})
+
+    async def _came(self, message):
+        # Whoever subscribes anew lists anew.
+        self.news += message["method"] in (CHANGED, "notifications/subscriptions/acknowledged")
 
 
-async def opened(client):
-    """Open it without its own stream, which ends with each replica."""
-    client.listen = lambda: None
-    for _ in range(TRIES):
+async def works(client, calls, lost):
+    """Make so many calls; the session is the same all the time. Some answers are kept, and read anywhere."""
+    for number in range(calls):
+        said = f"{client.token} {number}"
         try:
-            await client.open()
-        except (httpx2.HTTPError, AssertionError):
-            continue
-        return
-    raise AssertionError("no replica has answered")
+            result = await client.call("it__echo", text=said)
+            assert result["structuredContent"] == {"text": said}
+            if number % KEPT_EVERY == 0:
+                kept = await client.call("it__rows")
+                read = await client.result("resources/read", uri=f"{kept['_meta'][RESULT]['uri']}?page=3")
+                assert len(json.loads(read["contents"][0]["text"])["rows"]) == 100
+        except AssertionError as error:
+            lost.append((said, str(error)))
+
+
+async def hears_all(listeners, caller, done, missed):
+    """Change a list again and again: each listener hears of it, whatever has happened to its replica."""
+    while not done.done():
+        before = [listener.news for listener in listeners]
+        await caller.call("all__grow")
+        try:
+            await until(lambda: all(each.news > news for each, news in zip(listeners, before, strict=True)))  # noqa: B023
+        except TimeoutError:
+            missed.append([(each.era, each.news - news) for each, news in zip(listeners, before, strict=True)])
+        await asyncio.sleep(0.2)
 
 
 @pytest.mark.parametrize(
@@ -130,34 +178,61 @@ async def opened(client):
 async def test_no_call_is_lost_while_replicas_are_killed(tmp_path, calls, pause_s):
     """Issue 43: 16 clients of each revision, kill -9, 0 lost beyond what a retry of the connection mends."""
     ports = [free_port() for _ in range(REPLICAS)]
-    lost, kills = [], 0
-    with ExitStack() as stack:
+    tokens = [f"token-{number}" for number in range(35)]
+    digests = {hashlib.sha256(token.encode()).hexdigest(): {"subject": token} for token in tokens}
+    (allowed := tmp_path / "tokens.json").write_text(json.dumps({"tokens": digests}))
+    allowed.chmod(0o600)
+    lost, missed, kills = [], [], 0
+    async with AsyncExitStack() as stack:
+        store = stack.enter_context(stores.redis())
+        (folder := tmp_path / "behind").mkdir()
+        changed = {"it": fixture("growing", isolation="shared")}
+        behind = stack.enter_context(serving(*config(folder, changed), command=LOUVER_ITSELF)).url
+        settings = {
+            "keys": [KEY],
+            "state": store.url,
+            "auth": {"tokens": str(allowed)},
+            "keepResults": {"overBytes": 10_000},
+        }
         replicas = []
         for number, port in enumerate(ports):
             (folder := tmp_path / str(number)).mkdir()
-            servers = {"records": fixture("records", isolation="shared")}
-            replicas.append(Replica(config(folder, servers, keys=[KEY]), port))
+            servers = {"it": fixture("growing", isolation="shared"), "all": at(behind, isolation="shared")}
+            options = config(folder, servers, replicaUrl=f"http://127.0.0.1:{port}/mcp", **settings)
+            replicas.append(Replica(options, port))
             stack.callback(replicas[-1].close)
         for replica in replicas:
             await replica.is_ready()
         (folder := tmp_path / "nginx").mkdir()
         url = stack.enter_context(proxied(folder, ports))
         await until(lambda: _answers(url))
-        working = [
-            asyncio.create_task(works(url, era, calls // 32, lost)) for era in (HANDSHAKE, STATELESS) for _ in range(16)
-        ]
-        everybody = asyncio.gather(*working)
-        while not everybody.done():
-            await asyncio.wait({*working}, timeout=pause_s)
-            if not everybody.done():
+
+        async def opened(number, era):
+            client = Retried(url, era, tokens[number])
+            stack.push_async_callback(client.close)
+            await client.open()
+            return client
+
+        eras = [HANDSHAKE, STATELESS]
+        clients = [await opened(number, eras[number % 2]) for number in range(32)]
+        listeners = clients[:4]
+        listeners[1].listen()
+        listeners[3].listen()
+        working = asyncio.gather(*(works(client, calls // 32, lost) for client in clients))
+        hearing = asyncio.create_task(hears_all(listeners, await opened(32, STATELESS), working, missed))
+        while not working.done():
+            await asyncio.wait({working}, timeout=pause_s)
+            if not working.done():
                 replica = replicas[kills % REPLICAS]
                 replica.kill()
                 replica.start()
                 await replica.is_ready()
                 kills += 1
-        await everybody
+        await working
+        await hearing
     assert kills > 0
     assert lost == []
+    assert missed == []
 
 
 def _answers(url):
