@@ -121,6 +121,21 @@ async def test_a_session_is_for_its_owner_alone(start, tmp_path):
             await ann.result("ping")
 
 
+async def test_a_session_of_a_principal_that_is_not_admitted_any_more_opens_nothing(start, tmp_path):
+    """Issue 43: a sealed id of a revoked principal."""
+    urls = []
+    for number, admitted in enumerate(((ANN, BOB), (BOB,))):
+        tokens = tmp_path / f"tokens{number}.json"
+        digests = {hashlib.sha256(token.encode()).hexdigest(): {"subject": token} for token in admitted}
+        tokens.write_text(json.dumps({"tokens": digests}))
+        tokens.chmod(0o600)
+        urls += [replica.url for replica in start(SHARED, 1, auth={"tokens": str(tokens)})]
+    async with spread(urls[:1], token=ANN) as ann:
+        for url, token, status in ((urls[0], ANN, 200), (urls[1], ANN, 401), (urls[1], BOB, 404)):
+            headers = {**ann.headers(), "authorization": f"Bearer {token}"}
+            assert (await ann.client.post(url, json=_ping(1), headers=headers)).status_code == status
+
+
 @pytest.mark.parametrize("session", ["v1.AAAA", "0" * 32, "v1." + "A" * 4000])
 async def test_a_made_up_id_is_no_session(start, session):
     [replica] = start(SHARED, 1)

@@ -57,6 +57,14 @@ def test_an_id_expires():
     assert seal.unseal(session_id) is None
 
 
+@pytest.mark.parametrize("apart_s", [-300, 300])
+def test_clocks_may_be_minutes_apart(apart_s):
+    ahead = Clock()
+    ahead.now += apart_s
+    session_id = SessionSeal([NEW], Clock()).seal(SealedSession(PARAMS, OWNER, None))
+    assert SessionSeal([NEW], ahead).unseal(session_id) is not None
+
+
 def test_a_changed_id_opens_nothing():
     seal = SessionSeal([NEW])
     session_id = seal.seal(SealedSession(PARAMS, OWNER, None))
