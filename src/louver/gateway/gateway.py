@@ -426,6 +426,7 @@ class Gateway:
             isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
             per_revision=config.transport == "http",
             on_change=config.on_change,
+            pins=self._state.pins(config.server_id),
             guard=None if config.policy is None else _make_guard(config.name, config.policy),
             catalogues=self._catalogues if can_keep else None,
             place=_catalogue_place(config, gateway),
