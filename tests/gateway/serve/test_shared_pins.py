@@ -85,15 +85,15 @@ async def test_each_replica_goes_by_its_own_list_while_the_store_is_away(start, 
     assert (await listed(replica))["read"] == HARMFUL
     async with raw(replica.url, HANDSHAKE) as client:
         await client.call("turn", read=HARMLESS)
-    replica.says("tool 'read' is defined otherwise than before: it is blocked")
     assert "read" not in await listed(replica)
+    replica.says("tool 'read' is defined otherwise than before: it is blocked")
 
 
 async def test_a_call_makes_no_round_trip_for_the_pins(start, redis):
     def reads():
         """Commands that pins are read and written by."""
-        redis_cli = [stores.REDIS.replace("-server", "-cli"), "-u", redis.url, "--no-auth-warning"]
-        text = subprocess.run([*redis_cli, "info", "commandstats"], capture_output=True, text=True, check=True).stdout
+        client = [stores.REDIS.replace("-server", "-cli"), "-p", str(redis.port), "-a", stores.PASSWORD]
+        text = subprocess.run([*client, "info", "commandstats"], capture_output=True, text=True, check=True).stdout
         return [line.split(",")[0] for line in text.splitlines() if line.startswith(("cmdstat_get:", "cmdstat_set:"))]
 
     [replica] = start(reading("counted"), 1, state=redis.url)
