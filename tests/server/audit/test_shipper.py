@@ -214,7 +214,7 @@ async def test_a_process_that_is_killed_while_it_ships_loses_and_repeats_nothing
     assert len({place[:2] for place in found}) == len(found)
 
 
-async def test_processes_that_share_a_file_ship_each_record_once(arriving, audit, tmp_path):
+async def test_processes_that_share_a_file_ship_each_record_once(arriving, audit, tmp_path, caplog):
     """`--workers`: one file of records, and a shipper in each process."""
     file = tmp_path / "audit.db"
     async with (
@@ -226,6 +226,7 @@ async def test_processes_that_share_a_file_ship_each_record_once(arriving, audit
             await write(audit, f"{number}-", 20)
         await until(lambda: has(arriving, 200))
     assert sorted(number for _, number, _ in await arriving.found()) == list(range(1, 201))
+    assert not caplog.records
 
 
 async def test_replicas_name_a_principal_alike_and_their_records_are_told_apart(table, tmp_path, caplog):

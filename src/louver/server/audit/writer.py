@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _DAY_S: Final = 86_400
+_FULL: Final = f"{MAX_UNSHIPPED_RECORDS} records wait to be shipped, and no more are taken"
 _INSERT: Final = f"INSERT INTO records VALUES (NULL{', ?' * 11})"
 
 
@@ -56,9 +57,6 @@ class _PendingRecord:
 
 
 class _SpoolFull(Exception): ...
-
-
-_FULL: Final = f"{MAX_UNSHIPPED_RECORDS} records wait to be shipped, and no more are taken"
 
 
 class AuditWriter:
