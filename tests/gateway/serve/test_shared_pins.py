@@ -30,7 +30,7 @@ def redis():
 
 
 def reading(name, description=HARMLESS, on_change="block"):
-    """A server whose tool `read` has a description of its own at each replica, which does not make it another server."""
+    """A server whose tool `read` has a description of its own at each replica; it is the same server."""
     program = f"import os\n{TURNING}".replace('"Read a user."', 'os.environ["READ"]')
     louver = {"isolation": "shared", "onChange": on_change}
     return {name: {"command": PYTHON, "args": ["-c", program], "env": {"READ": description}, "louver": louver}}
