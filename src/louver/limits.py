@@ -271,6 +271,10 @@ MAX_STATE_MESSAGE = 7000
 MAX_SHARED_RESULT_BYTES = 32 * 1024 * 1024
 """Largest result in a store that replicas share, in bytes of JSON: it is sent within `STATE_ANSWER_S`."""
 
+TOOL_PINS_S = 30 * 86_400.0
+TOOL_PINS_RENEWED_S = 86_400.0
+"""How long replicas remember a server's tools that none of them lists, and how often that is renewed, in seconds."""
+
 REPLICA_CONNECT_S = 2.0
 """How long a connection to another replica may take, in seconds, before its sessions count as lost."""
 
@@ -621,6 +625,21 @@ AUDIT_DAYS = 365.0
 
 AUDIT_SWEPT_S = 86_400.0
 """How often expired audit records are removed, in seconds: once a day."""
+
+MAX_UNSHIPPED_RECORDS = 1_000_000
+"""Audit records that wait to be shipped: some 0.4 GB of disk, and 28 hours of ten calls a second."""
+
+AUDIT_SHIPPED_S = 1.0
+"""How often audit records are shipped, in seconds. A replica whose disk is lost loses those since."""
+
+MAX_SHIPPED_RECORDS = 1000
+"""Audit records that are shipped at once: 0.4 MB where answers have ten fields."""
+
+AUDIT_SHIPPING_S = 30.0
+"""How long shipping records at once may take, in seconds. It takes some 50 ms."""
+
+AUDIT_CLOSING_S = 2.0
+"""How long a gateway that ends ships its last audit records, in seconds; the rest waits in the file."""
 
 DATABASE_BUSY_S = 5.0
 """How long a write waits for another process that writes to the file, in seconds. A write takes milliseconds."""

@@ -64,7 +64,7 @@ class Pipeline:
         self.results = Results(KeptResults(over_bytes=200))
         self.server: Server[Any] = Server("canaries")
         self.lists = SimpleNamespace(generation=0)
-        writer = SimpleNamespace(principal_digest=lambda _who: "p:someone", write=self._write)
+        writer = SimpleNamespace(principal_digest=lambda _who: "p:someone", check_room=_nothing, write=self._write)
         audit: Any = middleware.AuditMiddleware(
             writer, lambda _name, who: middleware.ToolOwner("it", TOOL, "1", self.policed.names_of(TOOL, who))
         )
@@ -307,3 +307,6 @@ def main() -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
+
+
+async def _nothing() -> None: ...

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.policy_guard import Guard
     from louver.jsonrpc.codec import Params
+    from louver.server.audit.shipper import Shipper
     from louver.server.audit.writer import AuditWriter
     from louver.server.request import Request
     from louver.server.savings.counter import SavingsCounter
@@ -141,7 +142,7 @@ class Gateway:
         self._savings_default = savings
         self._savings_file: Path | None = None
         self._savings: SavingsCounter | None = None
-        self._closing_savings = BackgroundTasks(logger)
+        self._closing = BackgroundTasks(logger)  # what a reload has replaced
         self._pending_calls = PendingCalls()
         self.listen_streams = ListenStreams()
         self._availability_listeners = AvailabilityListeners(self._publish)
@@ -151,6 +152,7 @@ class Gateway:
         self._learned: dict[Path, LearnedFields] = {}
         self._audit: AuditWriter | None = None
         self._audit_settings: AuditSettings | None = None
+        self._shipper: Shipper | None = None
         self._config = Config(())
         self._opening: asyncio.Task[Any] | None = None
         if not isinstance(config, Config):
@@ -228,6 +230,8 @@ class Gateway:
     async def open(self) -> list[UpstreamState]:
         """Open all available upstreams and report their states."""
         self._state.listen()
+        if self._shipper is not None:
+            self._shipper.start()
         states = await asyncio.gather(*map(self.state_of, self._config.upstreams))
         if self._pipeline.scripts is not None:
             await self._pipeline.scripts.is_ready()
@@ -257,6 +261,8 @@ class Gateway:
         """Switch to another configuration, but for its `state`; unchanged upstreams keep their sessions."""
         clients = {client for upstream in self._all_upstreams.values() for client in upstream.clients}
         replaced_scripts = self._apply(replace(config, state=self._config.state))
+        if self._shipper is not None:
+            self._shipper.start()
         await self._wait_closed(*replaced_scripts)
         for change in sorted(LIST_CHANGED_METHODS):
             await self._publish(change, None)
@@ -276,7 +282,9 @@ class Gateway:
         await self._state.close()
         if self._audit is not None:
             self._audit.close()
-        await self._closing_savings.wait()
+        if self._shipper is not None:
+            await self._shipper.close()
+        await self._closing.wait()
         if self._savings is not None:
             await self._savings.close()
 
@@ -344,10 +352,12 @@ class Gateway:
     def _audit_for(self, wanted: AuditSettings | None) -> AuditWriter | None:
         """The audit log that a configuration wants; an open one is reused."""
         if wanted != self._audit_settings:
-            audit = None if wanted is None else _open_audit(wanted)
+            audit, shipper = (None, None) if wanted is None else _open_audit(wanted)
             if self._audit is not None:
                 self._audit.close()
-            self._audit, self._audit_settings = audit, wanted
+            if self._shipper is not None:
+                self._closing.start(self._shipper.close())
+            self._audit, self._audit_settings, self._shipper = audit, wanted, shipper
         return self._audit
 
     def _savings_for(self, config: Config) -> SavingsCounter | None:
@@ -355,7 +365,7 @@ class Gateway:
         file = self._savings_default if config.savings is None else config.savings or None
         if file != self._savings_file:
             if self._savings is not None:
-                self._closing_savings.start(self._savings.close())
+                self._closing.start(self._savings.close())
             self._savings, self._savings_file = None if file is None else _savings_counter(file), file
         return self._savings
 
@@ -416,6 +426,7 @@ class Gateway:
             isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
             per_revision=config.transport == "http",
             on_change=config.on_change,
+            pins=self._state.pins(config.server_id),
             guard=None if config.policy is None else _make_guard(config.name, config.policy),
             catalogues=self._catalogues if can_keep else None,
             place=_catalogue_place(config, gateway),
@@ -498,11 +509,18 @@ def _folder_of(config: model.UpstreamConfig) -> str:
         return ""
 
 
-def _open_audit(settings: AuditSettings) -> AuditWriter:
-    # Lazy import: only an audit needs SQLite.
+def _open_audit(settings: AuditSettings) -> tuple[AuditWriter, Shipper | None]:
+    # Lazy imports: only an audit needs SQLite.
     from louver.server.audit.writer import AuditWriter
 
-    return AuditWriter(settings.file, settings.retention_days)
+    if settings.ship_to is None:
+        return AuditWriter(settings.file, settings.retention_days), None
+    from louver.server.audit.shipper import Shipper, open_destination
+    from louver.server.audit.spool import Spool
+
+    destination = open_destination(settings.ship_to)
+    writer = AuditWriter(settings.file, settings.retention_days, shipping_key=settings.shipping_key)
+    return writer, Shipper(Spool(settings.file), destination)
 
 
 def _savings_counter(file: Path) -> SavingsCounter:

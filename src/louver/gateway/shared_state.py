@@ -7,13 +7,17 @@ configured    the version of the configuration that a replica has read; one that
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.concurrency.background import BackgroundTasks
+from louver.concurrency.offload import in_thread
+from louver.errors import StateUnavailable
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
-from louver.limits import CONFIG_SETTLED_S, MAX_LOG_LINE
+from louver.limits import CONFIG_SETTLED_S, MAX_LOG_LINE, TOOL_PINS_S
 from louver.state.shared import SharedState
 
 if TYPE_CHECKING:
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
     from louver.gateway.config.model import Config
     from louver.gateway.upstream.notifications import PassOn
+    from louver.gateway.upstream.tool_pins import SharedPins
     from louver.gateway.upstream.upstream import Upstream
     from louver.state.url import StateUrl
 
@@ -69,6 +74,10 @@ class GatewayState:
         """What notifies other replicas of the changed lists of an upstream."""
         return None if self.shared is None else partial(self._pass_on, self.shared, upstream)
 
+    def pins(self, server_id: str) -> SharedPins | None:
+        """The digests of a server's tools, as all replicas were listed them."""
+        return None if self.shared is None else _StoredPins(self.shared, f"pins:{server_id}")
+
     def listen(self) -> None:
         if self.shared is not None:
             self.shared.listen(self._on_connected)
@@ -115,3 +124,20 @@ class GatewayState:
         if self._version_elsewhere != self._version:
             message = "another replica has another configuration or policy: version %s, here %s"
             logger.warning(message, self._version_elsewhere[:MAX_LOG_LINE], self._version)
+
+
+class _StoredPins:
+    def __init__(self, state: SharedState, key: str) -> None:
+        self._state = state
+        self._key = key
+
+    async def get(self) -> dict[str, str] | None:
+        try:
+            stored = await self._state.get(self._key)
+        except StateUnavailable:
+            return None
+        return {} if stored is None else await in_thread(lambda: json.loads(stored))
+
+    async def put(self, digests: Mapping[str, str]) -> None:
+        with suppress(StateUnavailable):
+            await self._state.put(self._key, json.dumps(digests).encode(), TOOL_PINS_S)

@@ -26,7 +26,10 @@ _LOCK: Final = "SELECT pg_advisory_xact_lock(7034502163829)"
 _EXISTS: Final = "SELECT to_regclass('louver_state') IS NOT NULL"
 _CREATE: Final = "CREATE TABLE louver_state (key text PRIMARY KEY, expires timestamptz NOT NULL, value bytea NOT NULL)"
 
-_PUT: Final = "INSERT INTO louver_state VALUES ($1, now() + $2::interval, $3) ON CONFLICT (key) DO NOTHING"
+_PUT: Final = """
+INSERT INTO louver_state VALUES ($1, now() + $2::interval, $3)
+ON CONFLICT (key) DO UPDATE SET expires = EXCLUDED.expires, value = EXCLUDED.value
+"""
 _GET: Final = "SELECT value FROM louver_state WHERE key = $1 AND expires > now()"
 _DELETE_EXPIRED: Final = "DELETE FROM louver_state WHERE expires <= now()"
 

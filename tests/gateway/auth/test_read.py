@@ -84,6 +84,20 @@ def test_audit_has_a_file(tmp_path):
     assert schema()["$defs"]["audit"]["properties"]["retentionDays"]["default"] == AUDIT_DAYS
 
 
+def test_records_are_shipped_to_postgres_or_to_a_file(tmp_path):
+    """Ours: under a key by which all replicas name principals alike, which is not the secret itself."""
+    found = [
+        read(tmp_path, audit={"file": "audit.db", "shipTo": written}, pseudonymKey="k" * 32).audit
+        for written in ("postgres://louver:s3cr3t@10.0.0.7/louver", "audit.jsonl", "file:audit.jsonl")
+    ]
+    assert found[0].ship_to.shown == "postgres://10.0.0.7/louver"
+    assert [each.ship_to for each in found[1:]] == [tmp_path / "audit.jsonl"] * 2
+    assert len({each.shipping_key for each in found}) == 1
+    assert "s3cr3t" not in repr(found)
+    assert b"k" * 32 not in found[0].shipping_key
+    assert repr(found[0].shipping_key) not in repr(found)
+
+
 def test_algorithms_are_those_with_public_keys():
     """RFC 8725 section 3.2: none of them takes a shared secret, and `none` is not among them."""
     assert schema()["$defs"]["auth"]["properties"]["algorithms"]["items"]["enum"] == list(ALGORITHMS)
@@ -135,6 +149,19 @@ WRONG = {
     "two roles in one": ({"principal": {"subject": "a", "roles": ["a b"]}}, "expected a word without white space"),
     "no audit file": ({"audit": {}}, "'file' is missing"),
     "an audit file in no folder": ({"audit": {"file": "no/a.db"}}, "'file': there is no such folder: 'no'"),
+    "shipped under no key": ({"audit": {"file": "a.db", "shipTo": "a.jsonl"}}, "'shipTo' needs 'pseudonymKey'"),
+    "shipped to another kind of store": (
+        {"audit": {"file": "a.db", "shipTo": "redis://:s3cr3t@10.0.0.7/0"}, "pseudonymKey": "k" * 32},
+        "'shipTo': expected the URL of a database, as postgres://10.0.0.7/louver, or the path of a file",
+    ),
+    "shipped to no host": (
+        {"audit": {"file": "a.db", "shipTo": "postgres://:s3cr3t@:9/louver"}, "pseudonymKey": "k" * 32},
+        "'shipTo': expected the URL of a database",
+    ),
+    "shipped to no folder": (
+        {"audit": {"file": "a.db", "shipTo": "no/a.jsonl"}, "pseudonymKey": "k" * 32},
+        "'shipTo': there is no such folder: 'no'",
+    ),
     "records for no time": ({"audit": {"file": "a.db", "retentionDays": 0}}, "expected a number over 0"),
 }
 

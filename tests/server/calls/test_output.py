@@ -52,6 +52,8 @@ async def test_so_it_is_for_its_audit_record(threads):
     records = []
 
     class Written:
+        async def check_room(self): ...
+
         def principal_digest(self, _principal):
             return "p"
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from louver.catalogue.policy.principal import Principal
+from louver.core.secret_key import derived_key
+from louver.errors import LouverError
 from louver.gateway.auth.settings import ALGORITHMS, Auth, Introspection, Jwks, Tokens
 from louver.gateway.config.model import AuditSettings
 from louver.limits import AUDIT_DAYS
 from louver.protocol.urls import is_url
+from louver.state.url import StateUrl, is_state_url
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from louver.errors import InvalidConfig
 
 _AUTH: Final = ("louver", "auth")
+_AUDIT: Final = ("louver", "audit")
 
 
 class SettingReader(Protocol):
@@ -59,10 +64,31 @@ def read_principal(written: dict[str, Any], source: SettingReader) -> Principal:
     return Principal(names.get("subject"), names.get("client"), *words)
 
 
-def read_audit(written: dict[str, Any], source: SettingReader) -> AuditSettings:
+def read_audit(written: dict[str, Any], source: SettingReader, pseudonym_key: bytes) -> AuditSettings:
+    file = source.file((*_AUDIT, "file"), written["file"])
+    retention_days = written.get("retentionDays", AUDIT_DAYS)
+    if "shipTo" not in written:
+        return AuditSettings(file, retention_days)
+    if not pseudonym_key:
+        message = "'shipTo' needs 'pseudonymKey' under 'louver': all replicas give a principal the same digest by it"
+        raise source.error_at((*_AUDIT, "shipTo"), message)
     return AuditSettings(
-        source.file(("louver", "audit", "file"), written["file"]), written.get("retentionDays", AUDIT_DAYS)
+        file, retention_days, _destination(written["shipTo"], source), derived_key(pseudonym_key, b"louver audit")
     )
+
+
+def _destination(written: str, source: SettingReader) -> StateUrl | Path:
+    """The URL of a database, or the path of a file of lines."""
+    place = (*_AUDIT, "shipTo")
+    text = source.string(place, written)
+    if "://" not in text:
+        return source.file(place, written)
+    if is_state_url(text):
+        with suppress(LouverError):
+            if not (url := StateUrl.read(text)).is_redis:
+                return url
+    message = "'shipTo': expected the URL of a database, as postgres://10.0.0.7/louver, or the path of a file"
+    raise source.error_at(place, message)
 
 
 def _read_method(written: dict[str, Any], source: SettingReader) -> Jwks | Introspection | Tokens:

@@ -92,6 +92,8 @@ class UpstreamConfig:
 class AuditSettings:
     file: Path
     retention_days: float = AUDIT_DAYS
+    ship_to: StateUrl | Path | None = None  # Postgres, or a file of JSON lines; `None`: records stay in the file
+    shipping_key: bytes | None = field(default=None, repr=False)  # by which shipped records name principals
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,7 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         exports=source.folder(("louver", "exports"), settings.pop("exports", None)),
         auth=None if auth is None else read_auth(auth, source),
         principal=None if principal is None else read_principal(principal, source),
-        audit=None if audit is None else read_audit(audit, source),
+        audit=None if audit is None else read_audit(audit, source, pseudonyms),
         savings=source.savings(settings.pop("savings", None)),
         version=digest([text, *(each.policy.text_digest for each in upstreams if each.policy is not None)]),
         **settings,

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from louver.gateway.upstream.kept_catalogue import CatalogueFolder
     from louver.gateway.upstream.negotiation import ClientIdentity
     from louver.gateway.upstream.policy_guard import Guard
-    from louver.gateway.upstream.tool_pins import OnChange
+    from louver.gateway.upstream.tool_pins import OnChange, SharedPins
     from louver.jsonrpc.codec import Params
 
 logger = logging.getLogger(__name__)
@@ -61,6 +61,7 @@ class UpstreamSettings:
     per_revision: bool  # sessions in both kinds of revisions at once; a single process speaks only one
     guard: Guard | None = None  # `None` without a policy
     on_change: OnChange = "warn"  # what happens to a tool that changed
+    pins: SharedPins | None = None  # what other replicas know of its tools; `None`: each knows its own
     catalogues: CatalogueFolder | None = None  # `None`: clients wait for the upstream to open
     place: str = ""  # digest of how the upstream is started or reached
 
@@ -110,7 +111,7 @@ class Upstream:
         self._has_opened = False  # or tried to
         self._catalogue_keys: set[str] = set()  # catalogues that were written
         self._catalogue_tasks = BackgroundTasks(logger)
-        self._tool_pins = ToolPins(name, settings.on_change)
+        self._tool_pins = ToolPins(name, settings.on_change, settings.pins)
         self._backoff = ConnectBackoff(name)
         self._closing_tasks = BackgroundTasks(logger)
         self._peer_questions = BudgetByKey(MAX_PEER_QUESTIONS)
@@ -265,7 +266,7 @@ class Upstream:
             for client in slot.subscribers.all_clients:
                 self._slot(self._key(client)).subscribers.copy_client(client, slot.subscribers)
         self._backoff = ConnectBackoff(self.name)
-        self._tool_pins = ToolPins(self.name, settings.on_change)
+        self._tool_pins = ToolPins(self.name, settings.on_change, settings.pins)
         self._kept, self._has_opened, self._catalogue_keys = {}, False, set()
         self.problem = self.server_name = None
         self._close_all()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import os
 import secrets
 import sqlite3
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from louver.catalogue.policy.audit_record import Record
 from louver.core.json import canonical
 from louver.errors import AuditFailed, InvalidInput
 from louver.server.database_file import DatabaseKind, failure_reason
@@ -34,12 +36,18 @@ CREATE TABLE fields (
     PRIMARY KEY (record, path)) WITHOUT ROWID;
 """
 
+RECORDS_WITH_FIELDS: Final = """
+SELECT *, (SELECT json_group_array(path) FROM (SELECT path FROM fields WHERE record = number ORDER BY path)) AS fields
+FROM records
+"""
 
-def open_for_writing(path: Path) -> sqlite3.Connection:
-    """Open the file for writing; a missing one is created for its owner alone, in a folder that exists."""
+
+def open_for_writing(path: Path, key: bytes | None = None) -> sqlite3.Connection:
+    """Open the file for writing; a missing one is created for its owner alone, with this or a random key."""
     try:
         if not path.exists():
-            _KIND.create(path, f"{_TABLES} INSERT INTO about VALUES (x'{secrets.token_hex(_KEY_BYTES)}')")
+            new_key = key or secrets.token_bytes(_KEY_BYTES)
+            _KIND.create(path, f"{_TABLES} INSERT INTO about VALUES (x'{new_key.hex()}')")
         database = _KIND.open(path, "rw")
         # Once the commit returns, the record survives a power failure.
         database.execute("PRAGMA synchronous = FULL")
@@ -64,3 +72,9 @@ def read_key(database: sqlite3.Connection) -> bytes:
 def principal_digest(key: bytes, principal: Principal) -> str:
     """A principal's name in a file: a digest by the file's key, against which its readers can test guesses."""
     return hmac.digest(key, canonical([principal.subject, principal.client]), hashlib.sha256).hex()[:32]
+
+
+def record_of(row: dict[str, Any]) -> Record:
+    """The record in a row of `RECORDS_WITH_FIELDS`."""
+    values = {name: value for name, value in row.items() if name not in ("number", "fields")}
+    return Record(**values, fields=tuple(json.loads(row["fields"])))

@@ -45,6 +45,10 @@ class RecordWriter(Protocol):
 
     def principal_digest(self, principal: Principal) -> str: ...
 
+    async def check_room(self) -> None:
+        """Raise AuditFailed if it is known that no record can be written."""
+        ...
+
     async def write(self, record: Record) -> None:
         """Write a record and wait until it is durable; raise AuditFailed if it is not."""
         ...
@@ -76,6 +80,12 @@ class AuditMiddleware:
             return await call_next(request)
         started = time.monotonic()
         request.record.is_wanted = True
+        name: object = request.params.get("name")
+        if isinstance(name, str) and self._owner_of(name, request.identity.principal) is not None:
+            try:
+                await self._writer.check_room()
+            except AuditFailed as error:
+                raise JsonRpcError(code=INTERNAL_ERROR, message=error.message) from None
         try:
             result = await call_next(request)
         except JsonRpcError:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.catalogue.policy.audit_record import Record, moment
+from louver.catalogue.policy.audit_record import moment
 from louver.catalogue.policy.principal import Principal
 from louver.errors import InvalidInput
-from louver.server.audit.database import open_for_reading, principal_digest, read_key
+from louver.server.audit.database import (
+    RECORDS_WITH_FIELDS,
+    open_for_reading,
+    principal_digest,
+    read_key,
+    record_of,
+)
 from louver.server.database_file import failure_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from louver.catalogue.policy.audit_record import Record
 
 Total = dict[str, Any]  # a total, as a JSON object
 
@@ -35,10 +42,7 @@ SELECT server, tool, path AS field, count(*) AS calls, count(DISTINCT principal)
 FROM records JOIN fields ON record = number WHERE {_WANTED} AND outcome = 'answered'
 GROUP BY server, tool, path ORDER BY calls DESC, server, tool, path
 """
-_RECORDS: Final = f"""
-SELECT *, (SELECT json_group_array(path) FROM (SELECT path FROM fields WHERE record = number ORDER BY path)) AS fields
-FROM records WHERE {_WANTED} ORDER BY time, number
-"""
+_RECORDS: Final = f"{RECORDS_WITH_FIELDS} WHERE {_WANTED} ORDER BY time, number"
 
 
 class AuditReport:
@@ -64,9 +68,7 @@ class AuditReport:
 
     def records(self) -> Iterator[Record]:
         for row in self._rows(_RECORDS):
-            del row["number"]
-            row["fields"] = tuple(json.loads(row["fields"]))
-            yield Record(**row)
+            yield record_of(row)
 
     def _key(self) -> bytes:
         try:
