@@ -204,6 +204,15 @@ MAX_SESSIONS = 200
 UNUSED_S = 60.0
 """Idle time after which a session ends if there are `MAX_SESSIONS`, in seconds. Crashed clients do not close theirs."""
 
+PROCESS_IDLE_S = 1800.0
+"""Idle time after which a server's process ends, in seconds: as long as a silent session over HTTP lasts."""
+
+PROCESS_BYTES = 64 * 1024 * 1024
+PROCESS_FILES = 4
+MIN_PROCESSES = 32
+"""Memory of a server's process, and the gateway's files for it: three pipes and the process. By these a machine has
+room for so many processes; on a small one at least for the servers of one host."""
+
 MAX_UNREAD = 10_000
 MAX_UNREAD_CHARACTERS = 8 * 1024 * 1024
 """Notifications that wait for one client, as many as `MAX_EVENTS`, and their characters; a single one may be larger."""

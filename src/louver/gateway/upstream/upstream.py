@@ -30,6 +30,7 @@ from louver.gateway.upstream.availability import Availability
 from louver.gateway.upstream.kept_catalogue import Catalogue, KeptAnswers
 from louver.gateway.upstream.list_cache import change_notifications
 from louver.gateway.upstream.notifications import Debouncer, PassOn
+from louver.gateway.upstream.processes import IdleProcess, TooManyProcesses
 from louver.gateway.upstream.retry import ConnectBackoff, Reconnector
 from louver.gateway.upstream.session import Session
 from louver.gateway.upstream.subscribers import Subscribers
@@ -40,13 +41,14 @@ from louver.limits import MAX_CATALOGUES, MAX_PEER_QUESTIONS, MAX_PEER_UPSTREAM_
 from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, TOOLS_CHANGED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable, Iterable
+    from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.availability import AvailabilityListeners
     from louver.gateway.upstream.kept_catalogue import CatalogueFolder
     from louver.gateway.upstream.negotiation import ClientIdentity
     from louver.gateway.upstream.policy_guard import Guard
+    from louver.gateway.upstream.processes import ProcessBudget
     from louver.gateway.upstream.tool_pins import OnChange
     from louver.jsonrpc.codec import Params
 
@@ -63,13 +65,15 @@ class UpstreamSettings:
     on_change: OnChange = "warn"  # what happens to a tool that changed
     catalogues: CatalogueFolder | None = None  # `None`: clients wait for the upstream to open
     place: str = ""  # digest of how the upstream is started or reached
+    processes: ProcessBudget | None = None  # for sessions that are processes, which end when nobody uses them
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _SessionSlot:
     subscribers: Subscribers
     availability: Availability
     early_ends: Backoff = field(default_factory=Backoff)  # early ends in a row
+    is_asleep: bool = False  # its session was idle, and opens again on use
 
 
 class _Opening(NamedTuple):
@@ -89,6 +93,7 @@ class Upstream:
         single_client: bool,  # one client over stdio: its identity is used instead
         publish: Callable[[str, Params], Awaitable[None]],  # gets notifications for 2026-07-28 clients
         availability_listeners: AvailabilityListeners,
+        has_listeners: Callable[[], bool] = lambda: False,  # whether any 2026-07-28 client listens for changed lists
         pass_on: PassOn | None = None,  # called for changed lists, if other replicas have clients too
     ) -> None:
         self.name = name
@@ -99,6 +104,7 @@ class Upstream:
         self._single_client = single_client
         self._publish = publish
         self._availability_listeners = availability_listeners
+        self._has_listeners = has_listeners
         self._pass_on = pass_on
         self._changes_elsewhere = Debouncer(self._notify_of_change, logger)
         self._slots: dict[Hashable, _SessionSlot] = {}
@@ -129,8 +135,9 @@ class Upstream:
 
     @property
     def is_up(self) -> bool:
-        """Whether a session is open, and the last one did not fail."""
-        return bool(self._sessions) and self.problem is None
+        """Whether a session is open, or was before it was idle, and the last one did not fail."""
+        was_open = bool(self._sessions) or any(slot.is_asleep for slot in self._slots.values())
+        return was_open and self.problem is None
 
     @property
     def is_isolated(self) -> bool:
@@ -148,11 +155,14 @@ class Upstream:
             if client is not None:
                 client.check_is_open(self.name)
             if client is None and self._sessions:
-                return next(iter(self._sessions.values()))
+                session = next(iter(self._sessions.values()))
+                session.is_about_to_be_used()
+                return session
             key = self._key(client)
             if client is not None and not client.is_modern:
                 self._add_client(key, client)
             if (session := self._sessions.get(key)) is not None:
+                session.is_about_to_be_used()
                 return session
             (opening, began), settings = self._opening_of(key, client), self._settings
             # Several clients may wait for it; cancelling one does not cancel the opening.
@@ -227,6 +237,20 @@ class Upstream:
     def is_retryable(self, method: str, params: Params) -> bool:
         """Whether a request calls a tool that is declared safe to call again."""
         return method == "tools/call" and self._tool_pins.is_retryable((params or {}).get("name"))
+
+    def idle_processes(self) -> Iterator[IdleProcess]:
+        """The sessions that are processes, each with the time for which nobody has used it."""
+        if self._settings.processes is not None:
+            for key, session in self._sessions.items():
+                if not (_serves_modern(key) and self._has_listeners()):
+                    yield IdleProcess(session.idle_s, partial(self._end_idle, key))
+
+    def _end_idle(self, key: Hashable) -> None:
+        """End the session of a key, which opens again on use."""
+        session = self._sessions.pop(key)
+        self._slots[key].is_asleep = True
+        logger.info("upstream %r: a session that nobody has used for %.0f s is ended", self.name, session.idle_s)
+        self._closing_tasks.start(session.close())
 
     async def remove_client(self, client: GatewayClient) -> None:
         if (opening := self._opening.get(client)) is not None:
@@ -338,11 +362,10 @@ class Upstream:
             if isinstance(key, GatewayClient)
             and (session := self._sessions.get(key)) is not None
             and session.idle_s > UNUSED_S
-            and not self._slots[key].subscribers.has_subscriptions
         }
         if not idle:
             return False
-        self._closing_tasks.start(self._sessions.pop(idle[max(idle)]).close())
+        self._end_idle(idle[max(idle)])
         return True
 
     def _on_opened(self, key: Hashable, opening: asyncio.Task[Session]) -> None:
@@ -387,6 +410,8 @@ class Upstream:
         )
         try:
             await session.open()
+        except TooManyProcesses:
+            raise
         except UpstreamError as error:
             raise self._record_failure(error.message) from None
         except RefusesAllRequests as error:
@@ -403,6 +428,10 @@ class Upstream:
         self._sessions[key] = session
         self._has_opened = True
         slot.availability.on_available(_change_notifications(session))
+        if slot.is_asleep:
+            # Its lists may have changed while nobody heard.
+            slot.is_asleep = False
+            slot.availability.announce(session.declared_changes)
         if (catalogues := self._settings.catalogues) is not None:
             kept = self._kept.pop(key, None)
             self._catalogue_tasks.start(self._keep(catalogues, self._catalogue_key(identity), session, kept))
@@ -492,6 +521,9 @@ class Upstream:
         return [client for slot in self._slots.values() if (client := slot.availability.waiting_client) is not None]
 
     async def _reconnect(self, client: GatewayClient) -> bool:
+        if (processes := self._settings.processes) is not None and processes.is_full:
+            # Only a request may end the idle process of another client.
+            return False
         was_open = self.has_session_for(client)
         try:
             session = await self.session(client)
