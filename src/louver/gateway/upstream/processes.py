@@ -57,11 +57,11 @@ class ProcessBudget:
         elif self._end_longest_idle(UNUSED_S):
             await self._wait_for_place()
         else:
-            problem = f"all {self.limit} processes of servers that the gateway may run are in use"
+            problem = f"the gateway runs at most {self.limit} processes of servers, and all are in use"
             self._refused.add(problem)
             raise TooManyProcesses(
-                f"{problem}: end another session, or try again later. Its operator can share servers among clients "
-                "('isolation'), or allow more ('maxProcesses')"
+                f"{problem}: end another session, or try again later. Its operator can let clients share servers "
+                "('isolation'), or allow more processes ('maxProcesses')"
             )
         self._schedule()
 
