@@ -146,6 +146,18 @@ async def test_clients_that_listen_are_known_to_all_servers():
         await gateway.close()
 
 
+async def test_a_process_that_took_long_to_start_is_not_idle(clock):
+    """Ours: it is waited for; `npx` downloads its server first."""
+
+    class Slow(Living):
+        async def open(self):
+            clock(PROCESS_IDLE_S)
+
+    async with of_processes(Slow) as made:
+        await made.session(client())
+        assert idle_of(made) == [0]
+
+
 # The bound
 
 

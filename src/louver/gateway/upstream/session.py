@@ -174,6 +174,7 @@ class Session:
             await self._transport.close()
             raise UpstreamUnavailable(self._closed_reason)
         self._opened_at = monotonic()
+        self.is_about_to_be_used()
         self.is_modern = is_modern(self.negotiation.version)
         if self.is_modern:
             declared = self._declared_list_changes()
