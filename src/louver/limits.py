@@ -207,11 +207,11 @@ UNUSED_S = 60.0
 PROCESS_IDLE_S = 1800.0
 """Idle time after which a server's process ends, in seconds: as long as a silent session over HTTP lasts."""
 
-PROCESS_BYTES = 64 * 1024 * 1024
+PROCESS_BYTES = 128 * 1024 * 1024
 PROCESS_FILES = 4
 MIN_PROCESSES = 32
-"""Memory of a server's process, and the gateway's files for it: three pipes and the process. By these a machine has
-room for so many processes; on a small one at least for the servers of one host."""
+"""Memory of a server's process (Python and Node.js take some 70 MB, and not all is for them), and the gateway's files
+for it: three pipes and the process. A machine has room for as many, and for the servers of one host at least."""
 
 MAX_UNREAD = 10_000
 MAX_UNREAD_CHARACTERS = 8 * 1024 * 1024

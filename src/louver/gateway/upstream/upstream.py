@@ -343,25 +343,23 @@ class Upstream:
         return opening
 
     def _check_budget(self, key: Hashable) -> None:
-        """Make room for one more session; raise if that is not possible."""
-        keys = self._sessions.keys() | self._opening.keys()
-        if isinstance(key, GatewayClient):
-            clients = [each for each in (*keys, *self._closing) if isinstance(each, GatewayClient)]
-            own = [each for each in clients if each.peer == key.peer]
-            if len(own) >= MAX_PEER_UPSTREAM_SESSIONS and not self._evict_idle_session(own):
-                problem = f"one client has at most {MAX_PEER_UPSTREAM_SESSIONS} sessions with upstream {self.name!r}"
-                raise UpstreamUnavailable(f"{problem}: close some, or try again later")
-        if len(keys) >= MAX_SESSIONS and not self._evict_idle_session(keys):
+        """Make room for one more session of a single client; raise if that is not possible."""
+        if not isinstance(key, GatewayClient):
+            return
+        clients = [each for each in self._sessions.keys() | self._opening.keys() if isinstance(each, GatewayClient)]
+        own = [each for each in (*clients, *self._closing) if each.peer == key.peer]
+        if len(own) >= MAX_PEER_UPSTREAM_SESSIONS and not self._evict_idle_session(own):
+            problem = f"one client has at most {MAX_PEER_UPSTREAM_SESSIONS} sessions with upstream {self.name!r}"
+            raise UpstreamUnavailable(f"{problem}: close some, or try again later")
+        if len(clients) >= MAX_SESSIONS and not self._evict_idle_session(clients):
             raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
 
-    def _evict_idle_session(self, keys: Iterable[Hashable]) -> bool:
-        """Close the longest unused session of a single client, which may have crashed; `False` if there is none."""
+    def _evict_idle_session(self, clients: Iterable[GatewayClient]) -> bool:
+        """Close the longest unused session of these clients, which may have crashed; `False` if there is none."""
         idle = {
-            session.idle_s: key
-            for key in keys
-            if isinstance(key, GatewayClient)
-            and (session := self._sessions.get(key)) is not None
-            and session.idle_s > UNUSED_S
+            session.idle_s: client
+            for client in clients
+            if (session := self._sessions.get(client)) is not None and session.idle_s > UNUSED_S
         }
         if not idle:
             return False
