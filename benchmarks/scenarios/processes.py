@@ -6,7 +6,8 @@
 
 Each client has a token of its own, opens a session, lists the tools and calls each server once. All stay connected
 until the figures are taken: the processes below the gateway, their memory (PSS, with the gateway's), the time from
-`initialize` to its answer, and the clients that every server has answered. The servers are small, so that 1,000 fit.
+`initialize` to its answer, and the clients that every server has answered. The servers are scripts without imports to
+speak of, so that 1,000 fit. What a process of the SDK takes is measured with fewer clients.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import fmean, median, quantiles
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.conversation import HANDSHAKE, Conversation, Refused
-from benchmarks.proxies import louver
+from benchmarks.proxies import STDIO_UPSTREAM, louver
 from benchmarks.results import Group, Row
 
 if TYPE_CHECKING:
@@ -41,7 +42,18 @@ AT_ONCE = 8
 BOUND = 200
 """Processes that the bounded gateway may run."""
 
-_SERVER = [sys.executable, str(Path(__file__).parents[2] / "tests" / "fixtures" / "named.py"), '["greet"]']
+SDK_CLIENTS = 5
+
+
+class _Server(NamedTuple):
+    command: list[str]
+    tool: str
+
+
+_SCRIPT = _Server(
+    [sys.executable, str(Path(__file__).parents[2] / "tests" / "fixtures" / "named.py"), '["greet"]'], "greet"
+)
+_SDK = _Server(STDIO_UPSTREAM, "1000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +63,27 @@ class Counted:
     Args:
         processes: Below the gateway.
         memory_mb: Of all of them and the gateway.
+        process_mb: Of one of them, on average.
         openings: The seconds that each client that was not refused waited for its session.
         served: Clients that every server has answered.
     """
 
     processes: int
     memory_mb: float
+    process_mb: float
     openings: list[float]
     served: int
 
 
 def run(_: Setting) -> Iterator[Group]:
     """All figures, of one turn each: what is counted does not vary, and the openings are many."""
+    own = {"isolation": "session", "maxProcesses": 2 * CLIENTS * SERVERS}
     counted = {
-        "shared": _counted({"isolation": "shared"}),
-        "session": _counted({"isolation": "session", "maxProcesses": 2 * CLIENTS * SERVERS}),
-        f"session, {BOUND}": _counted({"isolation": "session", "maxProcesses": BOUND}),
+        "shared": _counted({"isolation": "shared"}, _SCRIPT, CLIENTS),
+        "session": _counted(own, _SCRIPT, CLIENTS),
+        f"session, {BOUND}": _counted({**own, "maxProcesses": BOUND}, _SCRIPT, CLIENTS),
     }
+    sdk = _counted(own, _SDK, SDK_CLIENTS)
     payload = f"{CLIENTS} clients"
     for case, unit, rows in (
         ("processes", "processes", [Row.exact(name, each.processes) for name, each in counted.items()]),
@@ -77,22 +93,25 @@ def run(_: Setting) -> Iterator[Group]:
         ("served", "clients", [Row.exact(name, each.served) for name, each in counted.items()]),
     ):
         yield Group(case, payload, 0, unit, None, tuple(rows))
+    each = {"script": counted["session"].process_mb, "SDK for Python": sdk.process_mb}
+    yield Group("memory of a process", "servers", 0, "MB", None, tuple(Row.exact(*row) for row in each.items()))
 
 
 def _p95(seconds: list[float]) -> float:
     return quantiles(seconds, n=20)[-1] if len(seconds) > 1 else median(seconds)
 
 
-def _counted(settings: dict[str, Any]) -> Counted:
+def _counted(settings: dict[str, Any], server: _Server, client_count: int) -> Counted:
     with TemporaryDirectory() as made:
-        tokens = [f"token-of-client-{number:04}" for number in range(CLIENTS)]
-        config = _config(Path(made), tokens, settings)
+        tokens = [f"token-of-client-{number:04}" for number in range(client_count)]
+        config = _config(Path(made), tokens, settings, server)
         with louver("--config", str(config), has_tokens=True) as gateway, ThreadPoolExecutor(AT_ONCE) as pool:
-            clients = list(pool.map(lambda token: _Client(gateway, token), tokens))
-            tree = _tree(gateway.process)
+            clients = list(pool.map(lambda token: _Client(gateway, token, server.tool), tokens))
+            own_mb, *processes_mb = map(_pss_mb, _tree(gateway.process))
             found = Counted(
-                len(tree) - 1,
-                sum(map(_pss_mb, tree)),
+                len(processes_mb),
+                own_mb + sum(processes_mb),
+                fmean(processes_mb),
                 [each.opening_s for each in clients if each.conversation is not None],
                 sum(each.answers == SERVERS for each in clients),
             )
@@ -101,11 +120,12 @@ def _counted(settings: dict[str, Any]) -> Counted:
             return found
 
 
-def _config(folder: Path, tokens: list[str], settings: dict[str, Any]) -> Path:
+def _config(folder: Path, tokens: list[str], settings: dict[str, Any], server: _Server) -> Path:
     known = {sha256(token.encode()).hexdigest(): {"subject": token} for token in tokens}
     (folder / "tokens.json").touch(mode=0o600)
     (folder / "tokens.json").write_text(json.dumps({"tokens": known}), encoding="utf-8")
-    servers = {f"server{number}": {"command": _SERVER[0], "args": _SERVER[1:]} for number in range(SERVERS)}
+    command, *arguments = server.command
+    servers = {f"server{number}": {"command": command, "args": arguments} for number in range(SERVERS)}
     # Kept lists would answer before a server has started.
     settings = {**settings, "catalogue": "live", "auth": {"tokens": "tokens.json"}}
     (folder / "mcp.json").write_text(json.dumps({"mcpServers": servers, "louver": settings}), encoding="utf-8")
@@ -115,7 +135,7 @@ def _config(folder: Path, tokens: list[str], settings: dict[str, Any]) -> Path:
 class _Client:
     """One that has opened its session, listed the tools and called each server; or was refused."""
 
-    def __init__(self, gateway: Serving, token: str) -> None:
+    def __init__(self, gateway: Serving, token: str, tool: str) -> None:
         self.conversation: Conversation | None = None
         self.answers = 0
         began = perf_counter()
@@ -124,7 +144,7 @@ class _Client:
             self.opening_s = perf_counter() - began
             self.conversation.tools()
             for number in range(SERVERS):
-                call = self.conversation.request("tools/call", {"name": f"server{number}__greet", "arguments": {}})
+                call = self.conversation.request("tools/call", {"name": f"server{number}__{tool}", "arguments": {}})
                 self.answers += not call.result().get("isError", False)
 
     def close(self) -> None:

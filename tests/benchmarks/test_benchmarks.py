@@ -41,6 +41,7 @@ def _quickly(monkeypatch):
     monkeypatch.setattr("benchmarks.scenarios.search.SIZES", (100, 200))
     monkeypatch.setattr("benchmarks.scenarios.processes.CLIENTS", 3)
     monkeypatch.setattr("benchmarks.scenarios.processes.BOUND", 10)
+    monkeypatch.setattr("benchmarks.scenarios.processes.SDK_CLIENTS", 1)
     gc.freeze()
     yield
     gc.unfreeze()
