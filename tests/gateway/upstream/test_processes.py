@@ -249,6 +249,16 @@ def test_a_silent_session_and_its_processes_last_as_long():
     assert PROCESS_IDLE_S == HTTP_SESSION_IDLE_S
 
 
+async def test_only_a_request_ends_the_process_of_another_client():
+    """Ours: a client that misses a server gets it back once there is a place, and takes none from who thinks."""
+    async with of_processes() as made:
+        processes = made._settings.processes
+        assert processes.is_full
+        assert not await made._reconnect(client())
+        processes.limit = 1
+        assert await made._reconnect(client())
+
+
 # Of what there is room for
 
 
