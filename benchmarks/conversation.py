@@ -117,7 +117,11 @@ class Conversation:
     def _open(self) -> None:
         request = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": OPENING}
         said, body = self.post(json.dumps(request), self.headers)
-        _result(body)
+        try:
+            _result(body)
+        except Refused:
+            self.close()
+            raise
         self.headers["mcp-session-id"] = said["mcp-session-id"]
         self.post(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}), self.headers)
 
