@@ -202,7 +202,7 @@ MAX_SESSIONS = 200
 """Sessions with one upstream, where each client has its own."""
 
 UNUSED_S = 60.0
-"""Idle time after which a session ends if another one finds no room, in seconds. Crashed clients do not close theirs."""
+"""Idle time after which a session ends if another finds no room, in seconds. Crashed clients do not close theirs."""
 
 PROCESS_IDLE_S = 1800.0
 """Idle time after which a server's process ends, in seconds: as long as a silent session over HTTP lasts."""
