@@ -22,6 +22,10 @@ _META = {
 }
 
 
+class Refused(Exception):
+    """The answer is an error, with this message."""
+
+
 class Request:
     """One request, which can be sent again and again.
 
@@ -112,7 +116,12 @@ class Conversation:
 
     def _open(self) -> None:
         request = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": OPENING}
-        said, _ = self.post(json.dumps(request), self.headers)
+        said, body = self.post(json.dumps(request), self.headers)
+        try:
+            _result(body)
+        except Refused:
+            self.close()
+            raise
         self.headers["mcp-session-id"] = said["mcp-session-id"]
         self.post(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}), self.headers)
 
@@ -120,4 +129,7 @@ class Conversation:
 def _result(body: bytes) -> dict[str, Any]:
     """The result in a body: JSON, or a stream whose last event it is."""
     texts = [body] if body.startswith(b"{") else [line[5:] for line in body.splitlines() if line.startswith(b"data:")]
-    return json.loads(texts[-1])["result"]
+    answer = json.loads(texts[-1])
+    if "error" in answer:
+        raise Refused(answer["error"]["message"])
+    return answer["result"]

@@ -14,7 +14,7 @@ _SIZES = ((1_000_000, "MB"), (1_000, "kB"), (1, "B"))
 
 
 def figure(value: float, unit: str) -> str:
-    """A value with its unit: `s`, `share`, `score`, `MB` or `tokens`."""
+    """A value with its unit: `s`, `share`, `score`, `MB`, `tokens`, or what is counted."""
     if unit == "share":
         return f"{value:.0%}".replace("%", " %")
     if unit == "score":

@@ -67,9 +67,9 @@ def upstream(*arguments: str) -> Iterator[Serving]:
 
 
 @contextmanager
-def louver(*arguments: str) -> Iterator[Serving]:
-    """Louver's gateway, as it is by default."""
-    command = [*LOUVER, "--http", "127.0.0.1:0", "--no-auth", *arguments]
+def louver(*arguments: str, has_tokens: bool = False) -> Iterator[Serving]:
+    """Louver's gateway, as it is by default; without tokens, unless its configuration has them."""
+    command = [*LOUVER, "--http", "127.0.0.1:0", *(() if has_tokens else ("--no-auth",)), *arguments]
     with subprocess.Popen(command, stderr=PIPE, text=True) as process:
         assert process.stderr is not None
         try:

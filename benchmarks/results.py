@@ -67,7 +67,7 @@ class Group:
         case: What was done, within the scenario.
         payload: To what.
         size: Of how many bytes; 0 where that says nothing.
-        unit: Of the rows: `s`, `MB`, `tokens`, `share` or `score`.
+        unit: Of the rows: `s`, `MB`, `tokens`, `share`, `score`, or what is counted.
         baseline: The row that the others are shown against; `None` where figures are absolute.
         rows: The candidates.
     """

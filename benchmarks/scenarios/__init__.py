@@ -35,6 +35,7 @@ SCENARIOS = (
     "disclosure",
     "sessions",
     "lua",
+    "processes",
 )
 """The modules, in the order in which they run."""
 

@@ -70,8 +70,8 @@ def run(setting: Setting) -> Iterator[Group]:
 def _processor_time(setting: Setting, gateway: Serving) -> Group:
     with ExitStack() as stack:
         works = {version: _call(stack, gateway, version) for version in (MODERN, HANDSHAKE)}
-        turns = {name: _seconds_of(gateway.process, work) for name, work in _with_twin(works, MODERN).items()}
-        return _measured("processor time", "issues", 1_000, MODERN, turns, setting.rounds)
+        turns = {name: _seconds_of(gateway.process, work) for name, work in with_twin(works, MODERN).items()}
+        return measured("processor time", "issues", 1_000, MODERN, turns, setting.rounds)
 
 
 def _seconds_of(process: int, work: Request) -> Callable[[], float]:
@@ -93,11 +93,11 @@ def _many_clients(setting: Setting, version: str, servers: Mapping[str, Serving]
     with ExitStack() as stack:
         pool = stack.enter_context(ThreadPoolExecutor(CLIENTS))
         works = {name: [_call(stack, server, version) for _ in range(CLIENTS)] for name, server in servers.items()}
-        turns = {name: _seconds_together(pool, calls) for name, calls in _with_twin(works, "direct").items()}
-        return _measured(f"{CLIENTS} clients, {version}", "issues", 1_000, "direct", turns, setting.rounds)
+        turns = {name: seconds_together(pool, calls) for name, calls in with_twin(works, "direct").items()}
+        return measured(f"{CLIENTS} clients, {version}", "issues", 1_000, "direct", turns, setting.rounds)
 
 
-def _seconds_together(pool: ThreadPoolExecutor, works: list[Request]) -> Callable[[], float]:
+def seconds_together(pool: ThreadPoolExecutor, works: list[Request]) -> Callable[[], float]:
     def client(work: Request) -> None:
         for _ in range(CALLS_OF_CLIENT):
             work.send()
@@ -127,8 +127,8 @@ def _start(setting: Setting) -> Group:
             while not any(Path(state).rglob("*.json")):
                 assert process.poll() is None, "the catalogue is kept while the gateway runs"
                 sleep(0.05)
-        turns = {name: _seconds_to_list(command, environment) for name, command in _with_twin(commands, "SDK").items()}
-        return _measured("start", "tools", 0, "SDK", turns, min(STARTS, setting.rounds))
+        turns = {name: _seconds_to_list(command, environment) for name, command in with_twin(commands, "SDK").items()}
+        return measured("start", "tools", 0, "SDK", turns, min(STARTS, setting.rounds))
 
 
 def _seconds_to_list(command: list[str], environment: Mapping[str, str]) -> Callable[[], float]:
@@ -161,11 +161,11 @@ def _listed(command: list[str], environment: Mapping[str, str]) -> Iterator[subp
             process.terminate()
 
 
-def _with_twin(works: Mapping[str, Work], baseline: str) -> dict[str, Work]:
+def with_twin(works: Mapping[str, Work], baseline: str) -> dict[str, Work]:
     return {**works, baseline + TWIN: works[baseline]}
 
 
-def _measured(
+def measured(
     case: str, payload: str, size: int, baseline: str, turns: Mapping[str, Callable[[], float]], rounds: int
 ) -> Group:
     rng = Random(SEED)

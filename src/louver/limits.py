@@ -202,7 +202,16 @@ MAX_SESSIONS = 200
 """Sessions with one upstream, where each client has its own."""
 
 UNUSED_S = 60.0
-"""Idle time after which a session ends if there are `MAX_SESSIONS`, in seconds. Crashed clients do not close theirs."""
+"""Idle time after which a session ends if another finds no room, in seconds. Crashed clients do not close theirs."""
+
+PROCESS_IDLE_S = 1800.0
+"""Idle time after which a server's process ends, in seconds: as long as a silent session over HTTP lasts."""
+
+PROCESS_BYTES = 128 * 1024 * 1024
+PROCESS_FILES = 4
+MIN_PROCESSES = 32
+"""Memory of a server's process (Python and Node.js take some 70 MB, and not all is for them), and the gateway's files
+for it: three pipes and the process. A machine has room for as many, and for the servers of one host at least."""
 
 MAX_UNREAD = 10_000
 MAX_UNREAD_CHARACTERS = 8 * 1024 * 1024

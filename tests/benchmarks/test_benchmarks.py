@@ -27,6 +27,7 @@ SMALL = Setting(rounds=1, most_bytes=SIZES["1 kB"], peers=False)
 PEERS = {"jmespath", "glom", "jq", "dpath", "kept", "minimal", "a tool an operation", "FastMCP", "my-cool-proxy"}
 PEERS |= {"full", "full, views"}
 """What may not be installed, as rows name it."""
+PROCESSES = DOCS / "explanation" / "performance-processes.json"
 IN_PROCESS = ("engine", "bytes", "plan", "derivation", "tokens")
 """The scenarios that start no processes."""
 EVERY_PAYLOAD = pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: payload.name)
@@ -39,6 +40,9 @@ def _quickly(monkeypatch):
     for name in ("CALLS", "MANY", "VERY_MANY"):
         monkeypatch.setattr(f"benchmarks.scenarios.gateway.{name}", 20)
     monkeypatch.setattr("benchmarks.scenarios.search.SIZES", (100, 200))
+    monkeypatch.setattr("benchmarks.scenarios.processes.CLIENTS", 3)
+    monkeypatch.setattr("benchmarks.scenarios.processes.BOUND", 10)
+    monkeypatch.setattr("benchmarks.scenarios.processes.SDK_CLIENTS", 1)
     gc.freeze()
     yield
     gc.unfreeze()
@@ -236,6 +240,26 @@ def test_the_page_tells_of_the_run_that_stands_beside_it():
             assert f"({drawn.name})" in page
     for verdict in claims.judged(found):
         assert verdict.line in page, f"run `python -m benchmarks check` and paste its table: {verdict.line}"
+
+
+@pytest.mark.parametrize("page", ["how-to/run-for-a-team", "explanation/performance"])
+def test_sizing_has_the_figures_of_the_run(page):
+    """*Ours*: `performance-processes.json`."""
+    found = {group.case: group for group in results.read(PROCESSES)["processes"]}
+    between = ", " if page.startswith("how-to") else " | "
+    lines = (DOCS / f"{page}.md").read_text(encoding="utf-8").splitlines()
+    for name in ("shared", "session", "session, 200"):
+        processes, memory, median, p95, served = (
+            figures.figure(found[case].median(name), found[case].unit)
+            for case in ("processes", "memory", "opening", "opening, 95th percentile", "served")
+        )
+        counts = (
+            processes.removesuffix(" processes"),
+            memory,
+            f"{median}{between}{p95}",
+            served.removesuffix(" clients"),
+        )
+        assert any(f"| {' | '.join(counts)} |" in line for line in lines), counts
 
 
 def test_the_how_tos_have_the_figures_of_the_run():

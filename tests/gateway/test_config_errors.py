@@ -100,8 +100,9 @@ WRONG = {
     "an unknown setting": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
-        "'inspect', 'catalogue', 'learn', 'exports', 'keys', 'replicaUrl', 'state', 'limits', 'warnings', "
-        "'keepResults', 'pseudonymKey', 'auth', 'principal', 'audit', 'savings'; did you mean 'listing'?",
+        "'inspect', 'catalogue', 'learn', 'exports', 'keys', 'replicaUrl', 'state', 'isolation', 'maxProcesses', "
+        "'limits', 'warnings', 'keepResults', 'pseudonymKey', 'auth', 'principal', 'audit', 'savings'; "
+        "did you mean 'listing'?",
     ),
     "savings without a file": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"savings": true}}',

@@ -31,19 +31,21 @@ from louver.gateway.pipeline import Files, Pipeline
 from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
 from louver.gateway.routing.dispatch import Dispatcher
 from louver.gateway.routing.single import SingleRoute
+from louver.gateway.serve.places import max_processes
 from louver.gateway.shared_state import GatewayState
 from louver.gateway.transports.budgets import UpstreamBudgets
 from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.kept_catalogue import CatalogueFolder
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
+from louver.gateway.upstream.processes import ProcessBudget
 from louver.gateway.upstream.upstream import Upstream, UpstreamSettings
 from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from louver.server.request import ANONYMOUS, Identity
 from louver.server.tools.listing import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable, Mapping
+    from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
     from os import PathLike
     from typing import Self
 
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from louver.gateway.discovery.service import DiscoveryService
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.policy_guard import Guard
+    from louver.gateway.upstream.processes import IdleProcess
     from louver.jsonrpc.codec import Params
     from louver.server.audit.shipper import Shipper
     from louver.server.audit.writer import AuditWriter
@@ -144,6 +147,8 @@ class Gateway:
         self._savings: SavingsCounter | None = None
         self._closing = BackgroundTasks(logger)  # what a reload has replaced
         self._pending_calls = PendingCalls()
+        # The processes of a single client end with it.
+        self._processes = ProcessBudget(self._idle_processes, ends_idle=not single_client)
         self.listen_streams = ListenStreams()
         self._availability_listeners = AvailabilityListeners(self._publish)
         self.upstreams: dict[str, Upstream] = {}
@@ -338,6 +343,7 @@ class Gateway:
         self._dispatcher = Dispatcher(
             self._pending_calls, {name: upstream.guard for name, upstream in self.upstreams.items()}
         )
+        self._processes.limit = self._max_processes(config)
         server_ids = {each.name: each.server_id for each in config.upstreams}
         single = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
         self._availability_listeners.is_enabled = single is None
@@ -412,6 +418,7 @@ class Gateway:
                     single_client=self._single_client,
                     publish=self._publish,
                     availability_listeners=self._availability_listeners,
+                    has_listeners=lambda: self.listen_streams.want_lists,
                     pass_on=self._state.pass_on(name),
                 )
         self._config = config
@@ -421,7 +428,7 @@ class Gateway:
         # Not under a policy, and not where changes are blocked: a kept definition would count as the first.
         can_keep = gateway.catalogue == "kept" and config.policy is None and config.on_change != "block"
         return UpstreamSettings(
-            partial(_make_transport, config, UpstreamBudgets()),
+            partial(_make_transport, config, UpstreamBudgets(), self._processes),
             config.timeout_seconds,
             isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
             per_revision=config.transport == "http",
@@ -430,7 +437,17 @@ class Gateway:
             guard=None if config.policy is None else _make_guard(config.name, config.policy),
             catalogues=self._catalogues if can_keep else None,
             place=_catalogue_place(config, gateway),
+            processes=self._processes if config.transport == "stdio" else None,
         )
+
+    def _idle_processes(self) -> Iterator[IdleProcess]:
+        for upstream in self._all_upstreams.values():
+            yield from upstream.idle_processes()
+
+    def _max_processes(self, config: Config) -> int:
+        """How many processes of servers may run: workers share the machine."""
+        workers = 1 if self._replica is None or self._replica.others is None else len(self._replica.others)
+        return max(1, (config.max_processes or max_processes()) // workers)
 
     async def _remove_client(self, client: GatewayClient) -> None:
         """Remove a client from all upstreams, also from those that a reload removed."""
@@ -468,7 +485,9 @@ def _gateway_caller() -> GatewayCaller:
     return GatewayCaller(GatewayClient(GATEWAY_IDENTITY.version, GATEWAY_IDENTITY))
 
 
-def _make_transport(config: model.UpstreamConfig, budgets: UpstreamBudgets, listener: Listener) -> Transport:
+def _make_transport(
+    config: model.UpstreamConfig, budgets: UpstreamBudgets, processes: ProcessBudget, listener: Listener
+) -> Transport:
     if config.policy is None or "logging" in config.policy.allowed_features:
         logger = logging.getLogger(f"{LOGGER_PREFIX}{config.name}")
     else:
@@ -483,7 +502,13 @@ def _make_transport(config: model.UpstreamConfig, budgets: UpstreamBudgets, list
     from louver.gateway.transports.stdio import StdioTransport
 
     return StdioTransport(
-        config.command, env=config.env, cwd=config.cwd, listener=listener, budgets=budgets, logger=logger
+        config.command,
+        env=config.env,
+        cwd=config.cwd,
+        listener=listener,
+        budgets=budgets,
+        processes=processes,
+        logger=logger,
     )
 
 

@@ -88,8 +88,11 @@ def test_every_setting_of_ours_becomes_a_field():
     fields = {field.name.replace("_", "") for field in dataclasses.fields(UpstreamConfig)}
     assert {name.lower() for name in schema()["$defs"]["upstream"]["properties"]} <= fields
     fields = {field.name.replace("_", "") for field in dataclasses.fields(Config) if field.name != "upstreams"}
-    # Policies have the key that they make pseudonyms with.
-    assert {name.lower() for name in schema()["$defs"]["gateway"]["properties"]} == fields | {"pseudonymkey"}
+    # Policies have the key that they make pseudonyms with, and servers the isolation.
+    assert {name.lower() for name in schema()["$defs"]["gateway"]["properties"]} == fields | {
+        "pseudonymkey",
+        "isolation",
+    }
 
 
 def test_what_is_said_of_descriptions_on_demand(tmp_path):

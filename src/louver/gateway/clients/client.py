@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, get_args
 
+from louver.concurrency.idle import IdleClock
 from louver.core.json import members
 from louver.errors import UpstreamUnavailable
 from louver.gateway.clients.outbox import Outbox
@@ -73,6 +74,7 @@ class GatewayClient:
         self.log_level: str | None = None
         self.watched: set[str] = set()  # URIs of subscribed resources
         self.outbox = Outbox()
+        self.clock = IdleClock()  # of its requests to any upstream
         self.is_closed = False  # though its requests may not know it yet
         self._connection = connection
         self._owner = owner

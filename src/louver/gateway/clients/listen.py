@@ -58,6 +58,11 @@ class ListenStreams:
         self._by_peer = BudgetByKey(MAX_PEER_LISTENERS)
         self._on_tools_changed: dict[object, Callable[[], None]] = {}
 
+    @property
+    def want_lists(self) -> bool:
+        """Whether any of them wants to know of changed lists."""
+        return any(not stream.filters.keys().isdisjoint(_LISTS.values()) for stream in self._streams)
+
     async def serve(self, request: Request) -> dict[str, Any]:
         """Send what matches until the stream is closed; returns the `_meta` of the result."""
         if len(self._streams) >= MAX_LISTENERS:

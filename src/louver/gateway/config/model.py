@@ -75,7 +75,9 @@ class UpstreamConfig:
     default_views: Mapping[str, str] = field(default_factory=dict[str, str])  # tool -> view for calls that ask for none
     ready_views: bool = False  # use the shipped views, if there are any for this server
     descriptions: Path | None = None  # a folder that exists
-    isolation: Isolation | None = None  # `None`: depends on the client's transport and revision
+    isolation: Isolation | None = (
+        None  # also by the setting for all servers; `None`: depends on the client's transport and revision
+    )
     on_change: OnChange = "warn"
     timeout_seconds: float = 30
     guidance: tuple[GuidanceRule, ...] = ()
@@ -122,6 +124,7 @@ class Config:
     replica_url: str = ""  # where other replicas reach this one; empty if they cannot
     state: StateUrl | None = None  # shared with other replicas; `None`: each has its own
     limits: LimitSettings = LimitSettings()
+    max_processes: int | None = None  # of servers over stdio; `None`: as many as the machine has room for
     warnings: Warnings | None = None  # `None`: no warnings of large answers
     keep_results: KeptResults | None = None  # `None`: no results are kept
     catalogue: CatalogueSource = "kept"  # for servers without a policy

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.files.folder import Opener
     from louver.catalogue.files.line_numbers import Place
+    from louver.gateway.config.model import Isolation
 
 _DICT: Final = "<dict>"  # stands for the file in errors
 _FILE: Final = "file:"  # may begin a path where a URL can stand too
@@ -70,8 +71,9 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
     source = ConfigSource(path, text, environ)
     settings = dict(content.get("louver", {}))
     pseudonyms = source.secret(("louver", "pseudonymKey"), settings.pop("pseudonymKey", ""))
+    isolation = settings.pop("isolation", None)
     upstreams = [
-        source.upstream(name, server, pseudonyms)
+        source.upstream(name, server, pseudonyms, isolation)
         for name, server in content["mcpServers"].items()
         if not server.get("disabled", False)
     ]
@@ -89,6 +91,7 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         keys=keys,
         replica_url=source.replica_url(settings.pop("replicaUrl", None)),
         state=state,
+        max_processes=settings.pop("maxProcesses", None),
         limits=LimitSettings(limits.get("callsPerMinute"), limits.get("toolsPerMinute", {})),
         warnings=None if warnings is False else Warnings(**members(warnings)),
         keep_results=None if kept_results is None else source.kept_results(kept_results, kept_in),
@@ -121,7 +124,9 @@ class ConfigSource:
     text: str
     environ: Mapping[str, str]
 
-    def upstream(self, name: str, server: dict[str, Any], pseudonyms: bytes) -> UpstreamConfig:
+    def upstream(
+        self, name: str, server: dict[str, Any], pseudonyms: bytes, isolation: Isolation | None
+    ) -> UpstreamConfig:
         at = (*SERVERS, name)
         connection = self._http(at, server) if "url" in server else self._stdio(at, server)
         settings = server.get("louver", {})
@@ -133,7 +138,7 @@ class ConfigSource:
             default_views=settings.get("defaultViews", {}),
             ready_views=settings.get("readyViews", False),
             descriptions=self.folder((*at, "louver", "descriptions"), settings.get("descriptions")),
-            isolation=settings.get("isolation"),
+            isolation=settings.get("isolation", isolation),
             on_change=settings.get("onChange", "warn"),
             timeout_seconds=settings.get("timeoutSeconds", 30),
             guidance=self._rules((*at, "louver", "guidance"), settings.get("guidance", [])),

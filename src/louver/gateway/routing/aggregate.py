@@ -29,6 +29,7 @@ from louver.gateway.routing.resource_owners import ResourceOwners
 from louver.gateway.routing.slow_lists import SlowLists, UpstreamList
 from louver.gateway.routing.task_owners import TaskOwners
 from louver.gateway.upstream.list_cache import change_notification
+from louver.gateway.upstream.processes import TooManyProcesses
 from louver.gateway.upstream.task_bindings import TASK_LIST, TASK_METHODS, task_id_of
 from louver.jsonrpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcError
 from louver.limits import LEFT_OUT_S
@@ -162,13 +163,17 @@ class AggregateRoutes:
 
     async def _openings(self, client: GatewayClient) -> dict[str, dict[str, Any]]:
         waiting = [each for each in self._upstreams.values() if not _can_open(each, client)]
-        await asyncio.gather(*(_is_available(upstream, client) for upstream in waiting))
+        problems = await asyncio.gather(*(_problem_of(upstream, client) for upstream in waiting))
         openings: dict[str, dict[str, Any]] = {}
         for name, upstream in self._upstreams.items():
             # Some may have opened while others were waited for.
             if _can_open(upstream, client):
                 with suppress(UpstreamError):
                     openings[name] = await opening_of(upstream, client, is_live=False)
+        for problem in problems:
+            if not openings and isinstance(problem, TooManyProcesses):
+                # The client would be served by none: better that it knows why.
+                raise problem
         return openings
 
     async def _list(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -361,11 +366,16 @@ def _can_open(upstream: Upstream, client: GatewayClient) -> bool:
 
 async def _is_available(upstream: Upstream, client: GatewayClient) -> bool:
     """Whether an upstream is available to a client, or is soon."""
+    return await _problem_of(upstream, client) is None
+
+
+async def _problem_of(upstream: Upstream, client: GatewayClient) -> UpstreamError | None:
+    """Why an upstream is not available to a client, nor is soon."""
     try:
         await upstream.session(client, LEFT_OUT_S)
-    except UpstreamError:
-        return False
-    return True
+    except UpstreamError as problem:
+        return problem
+    return None
 
 
 def _caller_key(caller: Caller) -> Hashable:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from louver.gateway.transports.transport import Call, Listener
+    from louver.gateway.upstream.processes import ProcessBudget
     from louver.jsonrpc.codec import Message, Params
 
 
@@ -42,6 +43,7 @@ class StdioTransport:
         cwd: str | PathLike[str] | None = None,
         listener: Listener,  # its `on_notification` must not wait for an answer over this transport
         budgets: UpstreamBudgets | None = None,  # shared by all transports of the upstream
+        processes: ProcessBudget | None = None,  # shared by all upstreams
         logger: logging.Logger | None = None,  # gets the standard error
     ) -> None:
         self._command = command
@@ -58,11 +60,16 @@ class StdioTransport:
         self._server_requests = ServerRequests(
             listener.on_request, self._write, self._tasks, (budgets or UpstreamBudgets()).questions, self._unsent
         )
+        self._processes = processes
+        self._has_place = False
         self._process: Process | None = None
         self._closing: asyncio.Task[None] | None = None
         self.stray_messages = stray_messages(self._logger)
 
     async def open(self) -> None:
+        if self._processes is not None:
+            await self._processes.take()
+            self._has_place = True
         env = {**inherited_environment(), **self._env}
         self._process = await Process.start(self._command, env, self._cwd, self._logger)
         self._tasks.start(self._read(self._process))
@@ -207,8 +214,12 @@ class StdioTransport:
             self._listener.on_closed(error.message)
 
     async def _close(self) -> None:
-        if self._process is not None:
-            await self._process.close()
+        try:
+            if self._process is not None:
+                await self._process.close()
+        finally:
+            if self._processes is not None and self._has_place:
+                self._processes.give_back()
         await self._tasks.close()
         async with self._delivered:
             self._delivered.notify_all()

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from louver.concurrency.idle import IdleClock
 from louver.errors import UpstreamError
 from louver.limits import ABANDONED_S, MAX_ABANDONED
 
@@ -38,13 +39,8 @@ class _Abandoned:
 class InFlight:
     def __init__(self) -> None:
         self._open: list[Caller] = []
-        self._last_ended = monotonic()
+        self.clock = IdleClock()
         self._abandoned: list[_Abandoned] = []
-
-    @property
-    def idle_s(self) -> float:
-        """Seconds since the last request ended; 0 while one is open."""
-        return 0.0 if self._open else monotonic() - self._last_ended
 
     @property
     def clients(self) -> set[GatewayClient]:
@@ -66,7 +62,8 @@ class InFlight:
         late_answer = asyncio.Event()
         self._open.append(caller)
         try:
-            yield late_answer
+            with self.clock.in_use(), caller.client.clock.in_use():
+                yield late_answer
         except asyncio.CancelledError:
             self._abandon(caller.client, late_answer)
             raise
@@ -76,7 +73,6 @@ class InFlight:
             raise
         finally:
             self._open.remove(caller)
-            self._last_ended = monotonic()
 
     def _abandon(self, client: GatewayClient, late_answer: asyncio.Event) -> None:
         self._drop_stale()

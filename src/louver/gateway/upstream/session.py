@@ -139,7 +139,21 @@ class Session:
 
     @property
     def idle_s(self) -> float:
-        return self._in_flight.idle_s
+        """Seconds since the session, or one of its clients, was used; 0 while it is, or a client watches something."""
+        if self._open_requests or self._subscribers.watched:
+            return 0.0
+        return min(
+            clock.idle_s for clock in (self._in_flight.clock, *(each.clock for each in self._subscribers.clients))
+        )
+
+    @property
+    def declared_changes(self) -> frozenset[str]:
+        """The notifications of lists that the upstream declares to change."""
+        return frozenset(f"notifications/{name}/list_changed" for name in self._declared_list_changes())
+
+    def is_about_to_be_used(self) -> None:
+        """It does not count as idle until the request is sent."""
+        self._in_flight.clock.restart()
 
     def on_client_joined(self) -> None:
         """A client without a log level has joined: adjust the upstream's."""
@@ -160,6 +174,7 @@ class Session:
             await self._transport.close()
             raise UpstreamUnavailable(self._closed_reason)
         self._opened_at = monotonic()
+        self.is_about_to_be_used()
         self.is_modern = is_modern(self.negotiation.version)
         if self.is_modern:
             declared = self._declared_list_changes()

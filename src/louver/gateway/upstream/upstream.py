@@ -30,6 +30,7 @@ from louver.gateway.upstream.availability import Availability
 from louver.gateway.upstream.kept_catalogue import Catalogue, KeptAnswers
 from louver.gateway.upstream.list_cache import change_notifications
 from louver.gateway.upstream.notifications import Debouncer, PassOn
+from louver.gateway.upstream.processes import IdleProcess, TooManyProcesses
 from louver.gateway.upstream.retry import ConnectBackoff, Reconnector
 from louver.gateway.upstream.session import Session
 from louver.gateway.upstream.subscribers import Subscribers
@@ -40,13 +41,14 @@ from louver.limits import MAX_CATALOGUES, MAX_PEER_QUESTIONS, MAX_PEER_UPSTREAM_
 from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, TOOLS_CHANGED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable, Iterable
+    from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.availability import AvailabilityListeners
     from louver.gateway.upstream.kept_catalogue import CatalogueFolder
     from louver.gateway.upstream.negotiation import ClientIdentity
     from louver.gateway.upstream.policy_guard import Guard
+    from louver.gateway.upstream.processes import ProcessBudget
     from louver.gateway.upstream.tool_pins import OnChange, SharedPins
     from louver.jsonrpc.codec import Params
 
@@ -64,13 +66,15 @@ class UpstreamSettings:
     pins: SharedPins | None = None  # what other replicas know of its tools; `None`: each knows its own
     catalogues: CatalogueFolder | None = None  # `None`: clients wait for the upstream to open
     place: str = ""  # digest of how the upstream is started or reached
+    processes: ProcessBudget | None = None  # for sessions that are processes, which end when nobody uses them
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _SessionSlot:
     subscribers: Subscribers
     availability: Availability
     early_ends: Backoff = field(default_factory=Backoff)  # early ends in a row
+    is_asleep: bool = False  # its session was idle, and opens again on use
 
 
 class _Opening(NamedTuple):
@@ -90,6 +94,7 @@ class Upstream:
         single_client: bool,  # one client over stdio: its identity is used instead
         publish: Callable[[str, Params], Awaitable[None]],  # gets notifications for 2026-07-28 clients
         availability_listeners: AvailabilityListeners,
+        has_listeners: Callable[[], bool] = lambda: False,  # whether any 2026-07-28 client listens for changed lists
         pass_on: PassOn | None = None,  # called for changed lists, if other replicas have clients too
     ) -> None:
         self.name = name
@@ -100,6 +105,7 @@ class Upstream:
         self._single_client = single_client
         self._publish = publish
         self._availability_listeners = availability_listeners
+        self._has_listeners = has_listeners
         self._pass_on = pass_on
         self._changes_elsewhere = Debouncer(self._notify_of_change, logger)
         self._slots: dict[Hashable, _SessionSlot] = {}
@@ -130,8 +136,9 @@ class Upstream:
 
     @property
     def is_up(self) -> bool:
-        """Whether a session is open, and the last one did not fail."""
-        return bool(self._sessions) and self.problem is None
+        """Whether a session is open, or was before it was idle, and the last one did not fail."""
+        was_open = bool(self._sessions) or any(slot.is_asleep for slot in self._slots.values())
+        return was_open and self.problem is None
 
     @property
     def state(self) -> Literal["up", "down", "unused"]:
@@ -154,11 +161,14 @@ class Upstream:
             if client is not None:
                 client.check_is_open(self.name)
             if client is None and self._sessions:
-                return next(iter(self._sessions.values()))
+                session = next(iter(self._sessions.values()))
+                session.is_about_to_be_used()
+                return session
             key = self._key(client)
             if client is not None and not client.is_modern:
                 self._add_client(key, client)
             if (session := self._sessions.get(key)) is not None:
+                session.is_about_to_be_used()
                 return session
             (opening, began), settings = self._opening_of(key, client), self._settings
             # Several clients may wait for it; cancelling one does not cancel the opening.
@@ -233,6 +243,20 @@ class Upstream:
     def is_retryable(self, method: str, params: Params) -> bool:
         """Whether a request calls a tool that is declared safe to call again."""
         return method == "tools/call" and self._tool_pins.is_retryable((params or {}).get("name"))
+
+    def idle_processes(self) -> Iterator[IdleProcess]:
+        """The sessions that are processes, each with the time for which nobody has used it."""
+        if self._settings.processes is not None:
+            for key, session in self._sessions.items():
+                if not (_serves_modern(key) and self._has_listeners()):
+                    yield IdleProcess(session.idle_s, partial(self._end_idle, key))
+
+    def _end_idle(self, key: Hashable) -> None:
+        """End the session of a key, which opens again on use."""
+        session = self._sessions.pop(key)
+        self._slots[key].is_asleep = True
+        logger.info("upstream %r: a session that nobody has used for %.0f s is ended", self.name, session.idle_s)
+        self._closing_tasks.start(session.close())
 
     async def remove_client(self, client: GatewayClient) -> None:
         if (opening := self._opening.get(client)) is not None:
@@ -325,30 +349,27 @@ class Upstream:
         return opening
 
     def _check_budget(self, key: Hashable) -> None:
-        """Make room for one more session; raise if that is not possible."""
-        keys = self._sessions.keys() | self._opening.keys()
-        if isinstance(key, GatewayClient):
-            clients = [each for each in (*keys, *self._closing) if isinstance(each, GatewayClient)]
-            own = [each for each in clients if each.peer == key.peer]
-            if len(own) >= MAX_PEER_UPSTREAM_SESSIONS and not self._evict_idle_session(own):
-                problem = f"one client has at most {MAX_PEER_UPSTREAM_SESSIONS} sessions with upstream {self.name!r}"
-                raise UpstreamUnavailable(f"{problem}: close some, or try again later")
-        if len(keys) >= MAX_SESSIONS and not self._evict_idle_session(keys):
+        """Make room for one more session of a single client; raise if that is not possible."""
+        if not isinstance(key, GatewayClient):
+            return
+        clients = [each for each in self._sessions.keys() | self._opening.keys() if isinstance(each, GatewayClient)]
+        own = [each for each in (*clients, *self._closing) if each.peer == key.peer]
+        if len(own) >= MAX_PEER_UPSTREAM_SESSIONS and not self._evict_idle_session(own):
+            problem = f"one client has at most {MAX_PEER_UPSTREAM_SESSIONS} sessions with upstream {self.name!r}"
+            raise UpstreamUnavailable(f"{problem}: close some, or try again later")
+        if len(clients) >= MAX_SESSIONS and not self._evict_idle_session(clients):
             raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
 
-    def _evict_idle_session(self, keys: Iterable[Hashable]) -> bool:
-        """Close the longest unused session of a single client, which may have crashed; `False` if there is none."""
+    def _evict_idle_session(self, clients: Iterable[GatewayClient]) -> bool:
+        """Close the longest unused session of these clients, which may have crashed; `False` if there is none."""
         idle = {
-            session.idle_s: key
-            for key in keys
-            if isinstance(key, GatewayClient)
-            and (session := self._sessions.get(key)) is not None
-            and session.idle_s > UNUSED_S
-            and not self._slots[key].subscribers.has_subscriptions
+            session.idle_s: client
+            for client in clients
+            if (session := self._sessions.get(client)) is not None and session.idle_s > UNUSED_S
         }
         if not idle:
             return False
-        self._closing_tasks.start(self._sessions.pop(idle[max(idle)]).close())
+        self._end_idle(idle[max(idle)])
         return True
 
     def _on_opened(self, key: Hashable, opening: asyncio.Task[Session]) -> None:
@@ -393,6 +414,8 @@ class Upstream:
         )
         try:
             await session.open()
+        except TooManyProcesses:
+            raise
         except UpstreamError as error:
             raise self._record_failure(error.message) from None
         except RefusesAllRequests as error:
@@ -409,6 +432,10 @@ class Upstream:
         self._sessions[key] = session
         self._has_opened = True
         slot.availability.on_available(_change_notifications(session))
+        if slot.is_asleep:
+            # Its lists may have changed while nobody heard.
+            slot.is_asleep = False
+            slot.availability.announce(session.declared_changes)
         if (catalogues := self._settings.catalogues) is not None:
             kept = self._kept.pop(key, None)
             self._catalogue_tasks.start(self._keep(catalogues, self._catalogue_key(identity), session, kept))
@@ -498,6 +525,9 @@ class Upstream:
         return [client for slot in self._slots.values() if (client := slot.availability.waiting_client) is not None]
 
     async def _reconnect(self, client: GatewayClient) -> bool:
+        if (processes := self._settings.processes) is not None and processes.is_full:
+            # Only a request may end the idle process of another client.
+            return False
         was_open = self.has_session_for(client)
         try:
             session = await self.session(client)
