@@ -37,17 +37,17 @@ class Request:
 
     def __init__(self, http: Conversation, method: str, params: dict[str, Any]) -> None:
         self._http = http
-        self._headers = dict(http.headers)
+        self.headers = dict(http.headers)
         if http.version == MODERN:
             params = {**params, "_meta": {**_META, **params.get("_meta", {})}}
-            self._headers["mcp-method"] = method
+            self.headers["mcp-method"] = method
             if "name" in params:
-                self._headers["mcp-name"] = params["name"]
-        self._body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+                self.headers["mcp-name"] = params["name"]
+        self.body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
     def send(self) -> bytes:
         """The body of the answer, read to its end."""
-        return self._http.post(self._body, self._headers)[1]
+        return self._http.post(self.body, self.headers)[1]
 
     def result(self) -> dict[str, Any]:
         """What it answers."""

@@ -36,6 +36,7 @@ SCENARIOS = (
     "sessions",
     "lua",
     "processes",
+    "workers",
 )
 """The modules, in the order in which they run."""
 

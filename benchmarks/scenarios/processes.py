@@ -25,6 +25,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from benchmarks.conversation import HANDSHAKE, Conversation, Refused
+from benchmarks.process_tree import pss_mb, tree
 from benchmarks.proxies import STDIO_UPSTREAM, louver
 from benchmarks.results import Group, Row
 
@@ -107,7 +108,7 @@ def _counted(settings: dict[str, Any], server: _Server, client_count: int) -> Co
         config = _config(Path(made), tokens, settings, server)
         with louver("--config", str(config), has_tokens=True) as gateway, ThreadPoolExecutor(AT_ONCE) as pool:
             clients = list(pool.map(lambda token: _Client(gateway, token, server.tool), tokens))
-            own_mb, *processes_mb = map(_pss_mb, _tree(gateway.process))
+            own_mb, *processes_mb = map(pss_mb, tree(gateway.process))
             found = Counted(
                 len(processes_mb),
                 own_mb + sum(processes_mb),
@@ -150,25 +151,3 @@ class _Client:
     def close(self) -> None:
         if self.conversation is not None:
             self.conversation.close()
-
-
-def _tree(root: int) -> list[int]:
-    """A process and all that it has started, directly or not."""
-    parents = {int(stat.parent.name): _parent(stat) for stat in Path("/proc").glob("[0-9]*/stat")}
-    found = [root]
-    for each in found:
-        found += [pid for pid, parent in parents.items() if parent == each]
-    return found
-
-
-def _parent(stat: Path) -> int:
-    with suppress(OSError):
-        return int(stat.read_text(encoding="utf-8").rpartition(")")[2].split()[1])
-    return 0
-
-
-def _pss_mb(process: int) -> float:
-    """Its memory; what it shares counts in equal parts for each that has it."""
-    text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
-    [line] = [line for line in text.splitlines() if line.startswith("Pss:")]
-    return int(line.split()[1]) * 1024 / 1e6

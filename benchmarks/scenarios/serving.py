@@ -22,7 +22,7 @@ from random import Random
 from subprocess import DEVNULL, PIPE
 from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from benchmarks.conversation import HANDSHAKE, MODERN, OPENING, Conversation
 from benchmarks.measuring import row
@@ -31,7 +31,7 @@ from benchmarks.proxies import LOUVER, STDIO_UPSTREAM, louver, upstream
 from benchmarks.results import TWIN, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from benchmarks.conversation import Request
     from benchmarks.proxies import Serving
@@ -97,8 +97,14 @@ def _many_clients(setting: Setting, version: str, servers: Mapping[str, Serving]
         return measured(f"{CLIENTS} clients, {version}", "issues", 1_000, "direct", turns, setting.rounds)
 
 
-def seconds_together(pool: ThreadPoolExecutor, works: list[Request]) -> Callable[[], float]:
-    def client(work: Request) -> None:
+class _Work(Protocol):
+    def send(self) -> object: ...
+
+
+def seconds_together(pool: ThreadPoolExecutor, works: Sequence[_Work]) -> Callable[[], float]:
+    """The seconds a call of clients that all call at once."""
+
+    def client(work: _Work) -> None:
         for _ in range(CALLS_OF_CLIENT):
             work.send()
 

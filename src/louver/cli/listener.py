@@ -139,7 +139,7 @@ def _bind(address: ListenAddress, workers: int) -> tuple[socket.socket, ...]:
 
 
 def _print_line(line: bytes) -> None:
-    # Whoever reads it may have ended, and clients are served on.
+    # Its reader may have ended; clients are served all the same.
     with suppress(OSError):
         os.write(sys.stdout.fileno(), line)
 
