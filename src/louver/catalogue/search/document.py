@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.search.fts_index import SearchFields
+from louver.catalogue.search.text_index import SearchFields
 from louver.catalogue.search.words import words
 from louver.core.json import members
 from louver.limits import MAX_SEARCHED_CHARACTERS
