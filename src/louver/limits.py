@@ -139,8 +139,11 @@ MAX_INFERRED_NAMES = 256
 MAX_EXTENDS = 32
 """Views in a row that extend one another."""
 
-MAX_QUERY_CHARACTERS = 256
-"""Length of a search query for tools, in code points: a sentence."""
+MAX_QUERY_CHARACTERS = 4096
+"""Length of a search query for tools, in code points: a page. Each of its words is looked up once."""
+
+MAX_NEEDS = 20
+"""Things to be done in one query, each of which is ranked apart; further ones are ignored."""
 
 QUERIES_PER_MINUTE = 120
 """Search queries of one caller in a minute, by default."""

@@ -35,6 +35,9 @@ FILTERING_LITERAL: Final = "filtering"
 # Parameter of `tools/list`, as SEP-1821 proposes.
 QUERY: Final = "query"
 
+# In the `_meta` of search results: the needs of the query, and the tools that serve each.
+NEEDS: Final = f"{PREFIX}needs"
+
 # In the `_meta` of an error result: the error as an object.
 ERROR: Final = f"{PREFIX}error"
 

@@ -1,4 +1,7 @@
-"""The query of `tools/list`: `params.query`, plain words without a syntax. Source: SEP-1821; the bounds are ours."""
+"""The query of `tools/list`: `params.query`, plain words without a syntax, in one line or several.
+
+Source: SEP-1821; the bounds are ours.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
 # Unicode categories: control characters, and halves of a surrogate pair.
 _NO_TEXT = ("Cc", "Cs")
+_WHITE = "\n\r\t"
 
 
 def queried(params: Mapping[str, Any]) -> str | None:
@@ -26,7 +30,7 @@ def queried(params: Mapping[str, Any]) -> str | None:
     if len(query) > MAX_QUERY_CHARACTERS:
         message = f"a query has at most {MAX_QUERY_CHARACTERS} characters, not {len(query)}: say it in a few words"
         raise InvalidQuery(message, limit=MAX_QUERY_CHARACTERS)
-    offset = next((at for at, sign in enumerate(query) if category(sign) in _NO_TEXT), None)
+    offset = next((at for at, sign in enumerate(query) if sign not in _WHITE and category(sign) in _NO_TEXT), None)
     if offset is not None:
         raise InvalidQuery(f"a query is plain words: there is a control character at offset {offset}", offset=offset)
     return query

@@ -16,32 +16,33 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from louver.catalogue.search.document import alone
+from louver.catalogue.search.needs import needs_of
 from louver.catalogue.search.ranking_cache import Rankings
 from louver.concurrency.offload import in_thread
 from louver.core.json import digest
 from louver.errors import InvalidCursor, InvalidQuery, RateLimited
 from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS, QUERIES_PER_MINUTE
 from louver.protocol.capability import searchable
-from louver.protocol.names import FILTERING_LITERAL, QUERY
+from louver.protocol.names import FILTERING_LITERAL, NEEDS, QUERY
 from louver.protocol.query import queried
 from louver.server.rate_limit import RateLimiter, rate_limit_key
 from louver.server.refusals import protocol_error
 from louver.server.tools.registry import tool_list_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     from louver.catalogue.search.document import Named
-    from louver.catalogue.search.ranking import Ranking
+    from louver.catalogue.search.ranking import Match, Ranking
     from louver.server.request import Next, Request
     from louver.state.shared import SharedState
 
 # Added to the server's instructions.
 INSTRUCTIONS: Final = (
-    f"Tool search: send `tools/list` with a `query` of plain words, at most {MAX_QUERY_CHARACTERS} characters. "
-    "Say what you want to do ('create an issue', 'read configuration files', 'tools for data analysis'), "
-    "name a subject ('database', 'filesystem'), or a tool ('create_issue'). "
-    f"The best matches come first, {MATCHES_A_PAGE} a page; a tool matches by a single word. "
+    f"Tool search: send `tools/list` with a `query` of plain words, at most {MAX_QUERY_CHARACTERS:,} characters. "
+    "Write one short line for each thing to do ('create an issue', 'read configuration files'); "
+    "a subject ('database', 'filesystem') or a tool ('create_issue') will do, too. "
+    f"The best matches come first, {MATCHES_A_PAGE} a page, line by line in turn; a tool matches by a single word. "
     "There are no operators and no wildcards."
 )
 
@@ -96,12 +97,15 @@ class Search:
         binding = [query, caller, ranking.version]
         start = _start(cursor, binding)
         page_size = min(request.matches_a_page, len(tools))
-        matches = ranking.search(query, start, page_size + 1)
+        needs = needs_of(query)
+        matches = ranking.search_needs(needs, start, page_size + 1)
         rest = {key: value for key, value in listed[0].items() if key not in ("tools", "nextCursor")}
         # Some clients cache a list by its method alone: matches must not pass for the full list.
         caching = {"ttlMs": 0, "cacheScope": "private"} if request.is_modern else {}
         next_cursor = {"nextCursor": _cursor(start + page_size, binding)} if len(matches) > page_size else {}
-        return {**rest, **caching, "tools": [match.tool for match in matches[:page_size]], **next_cursor}
+        shown = matches[:page_size]
+        served = _with_needs(rest, needs, shown) if len(needs) > 1 else rest
+        return {**served, **caching, "tools": [match.tool for match in shown], **next_cursor}
 
     async def _make_ranking(self, caller: Hashable, tools: list[dict[str, Any]]) -> Ranking:
         """The ranking of a new list; concurrent searches of the same list share one."""
@@ -111,6 +115,13 @@ class Search:
                 ranking = await in_thread(partial(self._rankings.made, caller, tools))
                 self._rankings.keep(caller, ranking)
             return ranking
+
+
+def _with_needs(result: dict[str, Any], needs: Sequence[str], matches: Sequence[Match]) -> dict[str, Any]:
+    """The result with the needs of the query, and the tools that serve each of them."""
+    tools = [[match.tool["name"] for match in matches if match.need == place] for place in range(len(needs))]
+    served = [{"need": need, "tools": of_need} for need, of_need in zip(needs, tools, strict=True)]
+    return {**result, "_meta": {**(result.get("_meta") or {}), NEEDS: served}}
 
 
 def _without_query(request: Request) -> Request:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from heapq import nsmallest
+from itertools import chain, cycle, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from louver.catalogue.search.document import alone, fields_of
@@ -21,7 +22,7 @@ from louver.catalogue.search.words import in_one, query_terms
 from louver.core.cached import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from louver.catalogue.search.document import Named
 
@@ -32,7 +33,8 @@ _MIN_GUESSED = 3
 @dataclass(frozen=True, slots=True)
 class Match:
     tool: dict[str, Any]
-    score: float  # comparable only within one query and one list
+    score: float  # comparable only within one need and one list
+    need: int = 0  # place of the first need that it serves
 
 
 class _Document(NamedTuple):
@@ -75,12 +77,27 @@ class Ranking:
 
     def search(self, query: str, start: int = 0, most: int | None = None) -> list[Match]:
         """The matching tools, best first: `most` of them (`None` is all) after the first `start`."""
+        return self.search_needs([query], start, most)
+
+    def search_needs(self, needs: Sequence[str], start: int = 0, most: int | None = None) -> list[Match]:
+        """The tools that match any need: the best of each, then the second of each, and so on, each tool once."""
+        end = None if most is None else start + most
+        turns = chain.from_iterable(zip_longest(*(self._ranked(need, end) for need in needs)))
+        found: dict[int, Match] = {}
+        for need, ranked in zip(cycle(range(len(needs))), turns, strict=False):
+            if ranked is not None:
+                place, score = ranked
+                found.setdefault(place, Match(self.tools[place], score, need))
+        return list(found.values())[start:end]
+
+    def _ranked(self, query: str, most: int | None) -> Iterator[tuple[int, float]]:
+        """The places and scores of the best tools."""
         scores = self._scores(query)
         # A tool whose name is the query is ahead of all others; equals keep the order of the list.
         first = {place for place in self._places.get(in_one(query), ()) if scores[place]}
         ranked = [(place not in first, -score, place) for place, score in enumerate(scores) if score]
-        best = sorted(ranked) if most is None else nsmallest(start + most, ranked)
-        return [Match(self.tools[place], -score) for _, score, place in best[start:]]
+        best = sorted(ranked) if most is None else nsmallest(most, ranked)
+        return ((place, -score) for _, score, place in best)
 
     def _scores(self, query: str) -> list[float]:
         """By the words, or by their corrections and what begins with them if no tool has one."""

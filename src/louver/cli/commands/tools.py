@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from louver.catalogue.search.document import alone
+from louver.catalogue.search.needs import needs_of
 from louver.catalogue.search.ranking import Ranking
 from louver.cli import servers, signals, terminal, upstreams
 from louver.cli.request import write
@@ -58,7 +59,7 @@ def _ranked(query: str, states: Sequence[UpstreamState], rows: Sequence[dict[str
     """The rows of matching tools, best first, with their scores."""
     tools = [{**tool, "name": f"{state.name}{SEPARATOR}{tool['name']}"} for state in states for tool in state.tools]
     row_by_name = {tool["name"]: row for tool, row in zip(tools, rows, strict=True)}
-    matches = Ranking(tools, split_name if len(states) > 1 else _split_single).search(query)
+    matches = Ranking(tools, split_name if len(states) > 1 else _split_single).search_needs(needs_of(query))
     return [{**row_by_name[match.tool["name"]], "score": match.score} for match in matches]
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from louver.concurrency.offload import yielding
 from louver.core.json import members
 from louver.errors import ToolFailed, UpstreamError, UpstreamUnavailable
+from louver.gateway.discovery.search import FoundTools, search_tools
 from louver.gateway.routing.aggregate import split_name
 from louver.gateway.routing.dispatch import opening_of
 from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
@@ -74,7 +75,7 @@ class VisibleServers:
             async for page in pages(ask):
                 listed: list[dict[str, Any]] = page.get("tools") or []
                 async for tool in yielding(listed):
-                    server_name, local_name = self._split_name(tool["name"])
+                    server_name, local_name = self.split_name(tool["name"])
                     if server_name in tools_by_server:
                         tools_by_server[server_name][local_name] = tool
         except JsonRpcError as error:
@@ -85,6 +86,9 @@ class VisibleServers:
         if server is not None and not tools_by_server[server] and (status := await self.status(server)).state != READY:
             raise UpstreamUnavailable(f"server {server!r} is not there: {status.state}")
         return tools_by_server
+
+    async def search(self, query: str) -> FoundTools:
+        return await search_tools(query, lambda params: self._ask("tools/list", params))
 
     async def call(
         self,
@@ -102,7 +106,7 @@ class VisibleServers:
 
     def server_of(self, name: str) -> str:
         """Return the server of a tool by the tool's listed name."""
-        return self._split_name(name)[0]
+        return self.split_name(name)[0]
 
     async def call_checked(
         self,
@@ -130,7 +134,8 @@ class VisibleServers:
     def _by_name(self, name: str) -> Upstream:
         return next(each for each in self._upstreams.values() if each.display_name == name)
 
-    def _split_name(self, name: str) -> tuple[str, str]:
+    def split_name(self, name: str) -> tuple[str, str]:
+        """The server and its own name of a tool, by the tool's listed name."""
         return (self.names[0], name) if len(self._upstreams) == 1 else split_name(name)
 
     async def _status(self, upstream: Upstream) -> ServerStatus:

@@ -1,6 +1,7 @@
-"""Discovery service of 003: four queries about the servers. `schemas/discovery.schema.json` defines the JSON results.
+"""Discovery service of 003: queries about the servers. `schemas/discovery.schema.json` defines the JSON results.
 
     list_servers(), list_server_tools("calculator")                 all servers; one server's tools, one line each
+    search_tools(["add numbers"])                                   the tools of all servers that serve some needs
     tool_details("calculator", "add")                               a tool's parameters and output fields
     inspect_tool_response("calculator", "add", {"a": 1, "b": 2})    the shape of a real result
 
@@ -19,10 +20,11 @@ from louver.core.nearest import instead, nearest
 from louver.errors import NotReadOnly, UnknownName
 from louver.gateway.discovery.described import describe_tool, is_read_only, result_shape
 from louver.gateway.discovery.identifiers import identifiers
+from louver.gateway.discovery.search import query_of
 from louver.gateway.scripting.sandbox import GLOBALS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from louver.gateway.discovery.behind import VisibleServers
 
@@ -68,6 +70,26 @@ class DiscoveryService:
         ]
         return {"server": name, "luaName": lua, "tools": listed}
 
+    async def search_tools(self, needs: Sequence[Any]) -> dict[str, Any]:
+        """Return `{"needs": [{"need", "tools": [{"server", "luaServerName", "name", "luaName", "description"}]}]}`."""
+        query = query_of(needs)
+        found = await self._visible_servers.search(query)
+        servers, lua_tools = {name: lua for lua, name in self._server_names().items()}, await self._lua_tools()
+        by_need: dict[str, list[dict[str, Any]]] = {need: [] for need in query.splitlines()}
+        for tool in found.tools:
+            server, name = self._visible_servers.split_name(tool["name"])
+            need = found.need_of.get(tool["name"], query)
+            by_need[need].append(
+                {
+                    "server": server,
+                    "luaServerName": servers[server],
+                    "name": name,
+                    "luaName": lua_tools[server][name],
+                    "description": summary(tool.get("description"), name),
+                }
+            )
+        return {"needs": [{"need": need, "tools": tools} for need, tools in by_need.items()]}
+
     async def tool_details(self, server: str, tool: str) -> dict[str, Any]:
         """Return `{"server", "luaServerName", "name", "luaName", "callName", ...}`; the rest is by `described.py`."""
         lua_server, name, lua, local_name, listed = await self._tool(server, tool)
@@ -103,6 +125,11 @@ class DiscoveryService:
 
     def lua_servers(self) -> list[str]:
         return list(self._server_names())
+
+    async def _lua_tools(self) -> dict[str, dict[str, str]]:
+        """Server -> the tool's own name -> its identifier."""
+        tools = await self._visible_servers.tools()
+        return {server: {name: lua for lua, name in identifiers(some).items()} for server, some in tools.items()}
 
     def _server_names(self) -> dict[str, str]:
         return identifiers(self._visible_servers.names, GLOBALS)

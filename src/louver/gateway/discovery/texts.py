@@ -23,6 +23,15 @@ def tools(result: dict[str, Any]) -> str:
     return "\n".join([f"Tools for {result['server']}:", "", *(lines or ["(none)"])])
 
 
+def found(result: dict[str, Any]) -> str:
+    """Format the tools for some needs."""
+    parts: list[str] = []
+    for need in result["needs"]:
+        lines = [f"- {tool['luaServerName']}.{tool['luaName']}: {tool['description']}" for tool in need["tools"]]
+        parts.append("\n".join([f"For {_line(need['need'])}:", *(lines or ["(none)"])]))
+    return "\n\n".join(parts)
+
+
 def details(result: dict[str, Any], *, scripts: bool) -> str:
     """Format one tool; the usage example is in Lua if there are `scripts`, else it names the tool to call."""
     parts = [f"## {_line(result['name'])}", result["description"], "### Parameters"]

@@ -1,6 +1,7 @@
 """The discovery tools in `tools/list`, and their results: a text as in 003, and the same as structured content.
 
     list-servers {}                                      list-server-tools {"luaServerName"}
+    search-tools {"needs"}
     tool-details {"luaServerName", "luaToolName"}        execute {"script"}, if scripts can run
     inspect-tool-response {"luaServerName", "luaToolName", "sampleArgs"?, "full"?}
 
@@ -28,8 +29,9 @@ if TYPE_CHECKING:
     from louver.gateway.upstream.upstream import Upstream
 
 _TIPS: Final = """\
-Tools of several MCP servers, found step by step: list-servers, then list-server-tools for the servers that you will \
-likely use, then tool-details for a tool before you first use it. Details stay the same while you work: read them once.
+Tools of several MCP servers, found step by step: search-tools by a short line for each thing to do, or list-servers \
+and list-server-tools, then tool-details for a tool before you first use it. Details stay the same while you work: read \
+them once.
 """
 
 # Instructions for models if scripts can run.
@@ -100,6 +102,7 @@ class DiscoveryProvider:
         queries = {
             "list-servers": _servers,
             "list-server-tools": _tools,
+            "search-tools": _search,
             "tool-details": partial(_details, scripts=bool(execute)),
             _INSPECT: _shape,
         }
@@ -155,6 +158,11 @@ async def _tools(service: DiscoveryService, arguments: Mapping[str, Any]) -> tup
     return result, texts.tools(result)
 
 
+async def _search(service: DiscoveryService, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    result = await service.search_tools(arguments["needs"])
+    return result, texts.found(result)
+
+
 async def _details(
     service: DiscoveryService, arguments: Mapping[str, Any], *, scripts: bool
 ) -> tuple[dict[str, Any], str]:
@@ -173,7 +181,7 @@ async def _shape(service: DiscoveryService, arguments: Mapping[str, Any]) -> tup
 
 
 def _definition(name: str, description: str, inputs: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
-    required = [each for each in inputs if each.startswith("lua")]
+    required = [each for each in inputs if each.startswith("lua") or each == "needs"]
     # Some hosts require `properties` in every object schema, even if it is empty.
     schema = {"type": "object", "properties": inputs}
     return {
@@ -206,6 +214,21 @@ _DEFINITIONS: Final = {
                 server=_STRING,
                 luaName=_STRING,
                 tools=_list_of("name luaName", **_strings("name luaName description")),
+            ),
+        ),
+        _definition(
+            "search-tools",
+            "The tools of all servers that serve your needs, the best first.",
+            {"needs": {"type": "array", "items": _STRING, "description": "A short line for each thing to do."}},
+            _object(
+                "needs",
+                needs=_list_of(
+                    "need tools",
+                    need=_STRING,
+                    tools=_list_of(
+                        "luaServerName name luaName", **_strings("server luaServerName name luaName description")
+                    ),
+                ),
             ),
         ),
         _definition(

@@ -30,6 +30,7 @@ _ACTIONS: Final = {
 _PARAMETERS: Final = {
     "id": ("", "For get, call and export: the tool, as list and search name it."),
     "query": ("", "For search: plain words."),
+    "needs": ("", "For search, instead of query: a short line for each thing to do: ['fetch a page', 'save as PDF']."),
     "server": ("all", "For list: just the tools of this server."),
     "arguments": ("{}", "For call and export: those of the tool."),
     "fields": ("all", "For call: field paths of the output, as get tells them: ['items.id', 'user.login']."),
@@ -48,12 +49,16 @@ def manifest(servers: Sequence[ServerStatus], tools: Mapping[str, Mapping[str, A
             action: {"purpose": purpose, "use_when": use_when} for action, (purpose, use_when) in _ACTIONS.items()
         },
         "capabilities": [_capability(server, tools.get(server.name, {})) for server in servers],
-        "filters": {"server": [server.name for server in servers], "query": "plain words, for search"},
+        "filters": {
+            "server": [server.name for server in servers],
+            "query": "plain words, for search",
+            "needs": "lines",
+        },
         "PARAMETER_REFERENCE": {
             name: {"default": default, "notes": notes} for name, (default, notes) in _PARAMETERS.items()
         },
         "COMMON_WORKFLOWS": {
-            "Do something once": "search -> get -> call with fields -> done",
+            "Do something once": "search by needs -> get -> call with fields -> done",
             "Look around": "list (per server) -> get -> call",
             "Follow up": "call -> need an id that is missing -> call with fields that name it",
         },

@@ -17,17 +17,17 @@ from louver.concurrency.offload import in_thread, run_in_thread
 from louver.core.json import compact, is_array, is_object, members, strings
 from louver.core.nearest import instead, nearest
 from louver.core.wrapper import text_wrapper_in
-from louver.errors import InvalidArguments, RateLimited, ToolFailed, UnknownName, UpstreamUnavailable
+from louver.errors import InvalidArguments, ToolFailed, UnknownName
 from louver.gateway.discovery.behind import VisibleServers
 from louver.gateway.discovery.described import describe_tool
+from louver.gateway.discovery.search import query_of, search_tools
 from louver.gateway.discovery.tools import execute_tools
 from louver.gateway.single_tool.exports import export_summary
 from louver.gateway.single_tool.manifest import manifest
-from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
+from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import TOOLS_LISTED
-from louver.protocol.names import DATA, GUIDANCE, PROJECTION_LITERAL, QUERY, RESULT, WARNINGS
+from louver.protocol.names import DATA, GUIDANCE, PROJECTION_LITERAL, RESULT, WARNINGS
 from louver.protocol.output import blocks, find_output, texts_of
-from louver.protocol.query import queried
 from louver.protocol.results import kept_at
 from louver.server.calls.output import find_output_in_thread
 from louver.server.calls.unmatched import unmatched_in
@@ -38,7 +38,6 @@ from louver.server.results.results import ResultInfo
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from louver.errors import LouverError
     from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.middleware.built_in_tools import BuiltInCall, BuiltInTool
     from louver.gateway.single_tool.exports import Exports
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 ACTION_PARAMETERS: Final = {
     "discover": (),
     "list": ("server", "limit", "offset"),
-    "search": ("query", "limit"),
+    "search": ("query", "needs", "limit"),
     "get": ("id",),
     "call": ("id", "arguments", "fields", "view", "compact"),
     "export": ("id", "arguments"),
@@ -67,6 +66,7 @@ _DEFINITION: Final[dict[str, Any]] = {
             "action": {"type": "string", "enum": list(ACTION_PARAMETERS)},
             "id": _TEXT,
             "query": _TEXT,
+            "needs": {"type": "array", "items": _TEXT},
             "server": _TEXT,
             "arguments": {"type": "object"},
             "fields": {"type": "array", "items": _TEXT},
@@ -81,8 +81,9 @@ _DEFINITION: Final[dict[str, Any]] = {
 
 
 _INSTRUCTIONS: Final = (
-    "All tools of this server are reached by one: gateway. Search or list, get what you choose, then call it, with "
-    "the fields that you need. gateway(action='discover') tells more, once."
+    "All tools of this server are reached by one: gateway. Search by needs, a short line for each thing to do, or "
+    "list; get what you choose, then call it, with the fields that you need. gateway(action='discover') tells more, "
+    "once."
 )
 
 
@@ -196,31 +197,16 @@ async def _list(call: _ActionCall) -> dict[str, Any]:
 
 
 async def _search(call: _ActionCall) -> dict[str, Any]:
-    query, limit = call.text("query"), call.number("limit", TOOLS_LISTED, minimum=1)
-    if queried({QUERY: query}) is None:
-        message = "'query' is white: expected plain words, for example 'create issue'; 'list' tells all tools"
-        raise InvalidArguments(message, argument="query")
-    try:
-        listing = await call.built_in_call.ask("tools/list", {QUERY: query}, matches_a_page=limit)
-    except JsonRpcError as error:
-        if error.code == METHOD_NOT_FOUND:
-            return {"tools": []}
-        raise _search_error(error) from None
-    result: dict[str, Any] = {"tools": [_line(tool) for tool in listing["tools"]]}
-    if listing.get("nextCursor"):
+    needs, limit = call.arguments.get("needs"), call.number("limit", TOOLS_LISTED, minimum=1)
+    if needs is not None and "query" in call.arguments:
+        raise InvalidArguments("either 'query' or 'needs', not both", argument="needs")
+    query = call.text("query") if needs is None else query_of(needs)
+    ask = partial(call.built_in_call.ask, "tools/list", matches_a_page=limit)
+    found = await search_tools(query, ask)
+    result: dict[str, Any] = {"tools": [_line(tool) | found.need(tool) for tool in found.tools]}
+    if found.has_more:
         result["NOTE"] = "There are more that fit: say it in other words, or with a higher limit."
     return result
-
-
-def _search_error(error: JsonRpcError) -> LouverError:
-    """Convert a failed search into an error for the model: rate limit, or no available tool list."""
-    error_data = members(members(error.data).get("error"))
-    message = error_data.get("message", f"error {error.code}")
-    if error_data.get("code") == RateLimited.code:
-        return RateLimited(
-            message, **{key: error_data[key] for key in ("limit", "retryAfterSeconds") if key in error_data}
-        )
-    return UpstreamUnavailable(f"there is no list of tools to search: {message}")
 
 
 async def _get(call: _ActionCall) -> dict[str, Any]:

@@ -1,0 +1,60 @@
+"""Search over the tools of all servers, for built-in tools: by one query, or by the things that are to be done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from louver.core.json import members
+from louver.errors import InvalidArguments, LouverError, RateLimited, UpstreamUnavailable
+from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
+from louver.limits import MAX_NEEDS
+from louver.protocol.names import NEEDS, QUERY
+from louver.protocol.query import queried
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+
+class FoundTools(NamedTuple):
+    tools: list[dict[str, Any]]
+    need_of: dict[str, str]  # name of a tool -> what it serves; empty for a query of one need
+    has_more: bool
+
+    def need(self, tool: dict[str, Any]) -> dict[str, str]:
+        """The member of a tool that tells what it serves; empty for a query of one need."""
+        return {"need": self.need_of[tool["name"]]} if tool["name"] in self.need_of else {}
+
+
+def query_of(needs: Sequence[Any]) -> str:
+    """The query for several needs; InvalidArguments if they are none."""
+    if not needs or len(needs) > MAX_NEEDS or not all(isinstance(need, str) and need.strip() for need in needs):
+        message = f"'needs': expected 1 to {MAX_NEEDS} short lines, for example ['fetch a page', 'save it as PDF']"
+        raise InvalidArguments(message, argument="needs")
+    return "\n".join(" ".join(need.split()) for need in needs)
+
+
+async def search_tools(query: str, ask: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]) -> FoundTools:
+    """The tools that fit, best first; `ask` lists tools with the params."""
+    if queried({QUERY: query}) is None:
+        message = "'query' is white: expected plain words, for example 'create issue'; 'list' tells all tools"
+        raise InvalidArguments(message, argument="query")
+    try:
+        listing = await ask({QUERY: query})
+    except JsonRpcError as error:
+        if error.code == METHOD_NOT_FOUND:
+            return FoundTools([], {}, has_more=False)
+        raise _search_error(error) from None
+    needs: list[dict[str, Any]] = members(listing.get("_meta")).get(NEEDS) or []
+    need_of = {name: each["need"] for each in needs for name in each["tools"]}
+    return FoundTools(listing["tools"], need_of, has_more=bool(listing.get("nextCursor")))
+
+
+def _search_error(error: JsonRpcError) -> LouverError:
+    """Convert a failed search into an error for the model: rate limit, or no available tool list."""
+    error_data = members(members(error.data).get("error"))
+    message = error_data.get("message", f"error {error.code}")
+    if error_data.get("code") == RateLimited.code:
+        return RateLimited(
+            message, **{key: error_data[key] for key in ("limit", "retryAfterSeconds") if key in error_data}
+        )
+    return UpstreamUnavailable(f"there is no list of tools to search: {message}")
