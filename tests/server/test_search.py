@@ -86,7 +86,7 @@ async def test_a_server_that_can_be_searched_says_so_in_both_forms(era):
     async with attached(tracker().server, era, search=True) as wire:
         capabilities = wire.opening["capabilities"]
     assert capabilities["tools"]["filtering"] is True
-    assert capabilities["extensions"]["dev.louver/search"] == {"maxCharacters": 256, "pageSize": 20}
+    assert capabilities["extensions"]["dev.louver/search"] == {"maxCharacters": 4096, "pageSize": 20}
     assert capabilities["tools"]["projection"]["supported"] is True
 
 
@@ -116,7 +116,7 @@ async def test_the_instructions_tell_how_a_query_is_written(era):
         async with attached(server, era, search=True) as wire:
             said = wire.opening["instructions"]
         assert said.startswith(f"{before}Tool search: send `tools/list` with a `query` of plain words")
-        for example in ("'create an issue'", "'tools for data analysis'", "'database'", "'create_issue'"):
+        for example in ("'create an issue'", "'read configuration files'", "'database'", "'create_issue'"):
             assert example in said
 
 
@@ -153,7 +153,6 @@ async def test_the_examples_of_the_instructions_are_good_queries(era):
         "create_issue": "create_issue",
         "database": "query",
         "filesystem": "stat",
-        "tools for data analysis": "plot",
         "read configuration files": "config",
     }
     async with attached(made.server, era, search=True) as wire:
@@ -169,7 +168,7 @@ async def test_a_typed_client_sees_the_extension_form_and_the_instructions(mode,
     louver.attach(server, search=True)
     async with Client(server, mode=mode) as client:
         assert client.protocol_version == era
-        assert client.server_capabilities.extensions["dev.louver/search"]["maxCharacters"] == 256
+        assert client.server_capabilities.extensions["dev.louver/search"]["maxCharacters"] == 4096
         assert "Tool search" in client.instructions
 
 
@@ -453,10 +452,31 @@ async def test_a_cursor_tells_nothing_of_who_it_is_for():
     assert len(bound) == len(digest(""))
 
 
+# Needs
+
+NEEDS = "dev.louver/needs"
+
+
+@pytest.mark.parametrize("query", ["read a file\nopen an issue", "\tread a file\r\n\r\nopen an issue\n"])
+async def test_each_line_is_a_need_whose_tools_take_turns(era, query):
+    """Issue 45: ranked apart; `_meta` tells which need each tool serves."""
+    async with attached(tracker().server, era, search=True) as wire:
+        listed = await wire.request("tools/list", {"query": query})
+        assert [tool["name"] for tool in listed["tools"]] == ["read_file", "create_issue", "list_issues"]
+        assert listed["_meta"][NEEDS] == [
+            {"need": "read a file", "tools": ["read_file"]},
+            {"need": "open an issue", "tools": ["create_issue", "list_issues"]},
+        ]
+        one = await wire.request("tools/list", {"query": "read a file\n"})
+        assert NEEDS not in one.get("_meta", {})
+
+
 # What is refused
 
 
-@pytest.mark.parametrize("query", [None, 7, True, ["issue"], {"text": "issue"}, "x" * 257, "a\0b", "a\nb"], ids=ascii)
+@pytest.mark.parametrize(
+    "query", [None, 7, True, ["issue"], {"text": "issue"}, "x" * 4097, "a\0b", "a\x0bb"], ids=ascii
+)
 async def test_what_is_no_query_is_refused_before_anything_is_listed(era, query):
     """002, "Security Implications"; the exact words stand in `tests/protocol/test_query.py`."""
     made = tracker()

@@ -332,9 +332,7 @@ class Pipeline:
                 RequestOptions(self._argument, files.default_views, files.shipped_prefixes, config.argument_name),
                 config.listing,
                 exact=config.exposure != "full",
-                search=self._search(is_single=len(upstreams) == 1)
-                if config.exposure in ("minimal", "gateway")
-                else None,
+                search=self._search(is_single=len(upstreams) == 1) if config.exposure != "full" else None,
                 schemas=schemas,
                 extras=extras,
                 when_listed=partial(use_registry, tools),
@@ -384,7 +382,7 @@ class Pipeline:
         )
 
     def _search(self, *, is_single: bool) -> Search:
-        # Lazy import: only search needs SQLite.
+        # Lazy import: most lists are not searched.
         from louver.server.search import Search
 
         state = self._state.shared

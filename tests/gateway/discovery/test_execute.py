@@ -76,6 +76,7 @@ async def test_the_example_session(tmp_path, transport, mode):
         assert [tool.name for tool in tools] == [
             "list-servers",
             "list-server-tools",
+            "search-tools",
             "tool-details",
             "inspect-tool-response",
             "execute",
@@ -84,6 +85,9 @@ async def test_the_example_session(tmp_path, transport, mode):
         assert {"calculator", "data-server"} <= {each["name"] for each in servers.structured_content["servers"]}
         listed = await client.call_tool("list-server-tools", {"luaServerName": "calculator"})
         assert [each["luaName"] for each in listed.structured_content["tools"]] == ["add", "multiply", "divide"]
+        found = await client.call_tool("search-tools", {"needs": ["add two numbers", "multiply them"]})
+        assert [need["tools"][0]["luaName"] for need in found.structured_content["needs"]] == ["add", "multiply"]
+        assert "For add two numbers:\n- calculator.add: " in text_of(found)
         there = {"luaServerName": "calculator", "luaToolName": "add"}
         details = await client.call_tool("tool-details", there)
         assert text_of(details).endswith(
@@ -104,7 +108,13 @@ async def test_the_example_session(tmp_path, transport, mode):
         )
         assert both.structured_content == {"sum": {"result": 30}, "product": {"result": 60}}
         schema = json.loads((folder("schemas") / "discovery.schema.json").read_text("utf-8"))
-        for name, said in (("servers", servers), ("tools", listed), ("details", details), ("shape", seen)):
+        for name, said in (
+            ("servers", servers),
+            ("tools", listed),
+            ("found", found),
+            ("details", details),
+            ("shape", seen),
+        ):
             one = Draft202012Validator({**schema, "anyOf": [{"$ref": f"#/$defs/{name}"}]})
             assert list(one.iter_errors(said.structured_content)) == []
 
@@ -114,7 +124,7 @@ async def test_what_a_client_has_to_read_is_little(url):
     with httpx2.Client(trust_env=False) as http:
         tools = http.post(url, **stateless("tools/list")).json()["result"]["tools"]
     assert len(compact(tools).encode()) <= 4_000
-    assert len(tools) == 5
+    assert len(tools) == 6
 
 
 @MODES

@@ -35,12 +35,13 @@ def error_of(answer):
     return json.loads(text_of(answer))["error"]
 
 
-async def lists_four_tools(client):
+async def lists_its_tools(client):
     """And nothing of the servers' own."""
     listed = (await client.list_tools()).tools
     assert [tool.name for tool in listed] == [
         "list-servers",
         "list-server-tools",
+        "search-tools",
         "tool-details",
         "inspect-tool-response",
     ]
@@ -55,7 +56,7 @@ async def test_over_http(tmp_path, mode):
     """003 section "Gateway Tools"."""
     with serving(*config(tmp_path, SERVERS), *NO_SCRIPTS) as served:
         async with Client(served.url, mode=mode) as client:
-            tools = await lists_four_tools(client)
+            tools = await lists_its_tools(client)
     assert all(tool.annotations.read_only_hint for tool in tools.values())
     assert all(tool.output_schema for tool in tools.values())
 
@@ -66,7 +67,7 @@ async def test_over_stdio(tmp_path, mode):
     options = config(tmp_path, SERVERS, exposure="discovery", execute="off")
     server = StdioServerParameters(command=LOUVER[0], args=[*LOUVER[1:], *options])
     async with Client(stdio_client(server), mode=mode) as client:
-        await lists_four_tools(client)
+        await lists_its_tools(client)
 
 
 async def test_models_are_not_told_of_scripts_that_cannot_be_run(monkeypatch):
@@ -138,7 +139,7 @@ async def test_the_tools_are_projected_like_any_tool(client):
 
 async def test_models_are_told_of_the_steps(client):
     """003 section "Optimization Tips for Agents"; GATEWAY.md: instead of what each server says."""
-    assert "list-servers, then list-server-tools" in client.instructions
+    assert "search-tools by a short line for each thing to do" in client.instructions
     assert "Keeps records" not in client.instructions
 
 

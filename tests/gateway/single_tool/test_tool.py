@@ -205,8 +205,13 @@ async def test_text_that_is_json_is_data_and_prose_is_text(client):
         ({"action": "get", "id": ""}, "INVALID_ARGUMENTS", "'id' is missing"),
         ({"action": "search"}, "INVALID_ARGUMENTS", "'query' is missing"),
         ({"action": "search", "query": " \n"}, "INVALID_ARGUMENTS", "'query' is white: expected plain words"),
-        ({"action": "search", "query": "add\nit"}, "INVALID_QUERY", "there is a control character at offset 3"),
-        ({"action": "search", "query": 257 * "a"}, "INVALID_QUERY", "at most 256 characters, not 257"),
+        ({"action": "search", "query": "add\0it"}, "INVALID_QUERY", "there is a control character at offset 3"),
+        ({"action": "search", "query": 4097 * "a"}, "INVALID_QUERY", "at most 4096 characters, not 4097"),
+        ({"action": "search", "query": "a", "needs": ["a"]}, "INVALID_ARGUMENTS", "either 'query' or 'needs'"),
+        ({"action": "search", "needs": []}, "INVALID_ARGUMENTS", "'query' is missing"),
+        ({"action": "search", "needs": ["add", " "]}, "INVALID_ARGUMENTS", "'needs': expected 1 to 20 short lines"),
+        ({"action": "search", "needs": ["add", 1]}, "INVALID_ARGUMENTS", "'needs': expected 1 to 20 short lines"),
+        ({"action": "search", "needs": 21 * ["add"]}, "INVALID_ARGUMENTS", "'needs': expected 1 to 20 short lines"),
         ({"action": "list", "limit": 0}, "INVALID_ARGUMENTS", "'limit': expected a number of 1 or more"),
         ({"action": "list", "offset": -1}, "INVALID_ARGUMENTS", "'offset': expected a number of 0 or more"),
         ({"action": "search", "query": "add", "limit": 0}, "INVALID_ARGUMENTS", "expected a number of 1 or more"),
@@ -227,9 +232,20 @@ async def test_what_is_wrong_is_told_with_what_would_be_right(client, arguments,
     assert said in error["message"]
 
 
+async def test_tools_are_found_by_what_is_to_be_done(client):
+    """Issue 45: each need has its tools, and they take turns."""
+    answer = await client.call_tool("gateway", {"action": "search", "needs": ["add numbers", "find records"]})
+    tools = answer.structured_content["tools"]
+    assert [(tool["id"], tool["need"]) for tool in tools[:2]] == [
+        ("calculator__add", "add numbers"),
+        ("records__find", "find records"),
+    ]
+
+
 SOME = {
     "id": "records__find",
     "query": "records",
+    "needs": ["find records"],
     "server": "records",
     "arguments": {"limit": 1},
     "fields": ["rows.id"],
@@ -244,7 +260,8 @@ SOME = {
 @pytest.mark.parametrize("action", ACTION_PARAMETERS)
 async def test_no_parameter_is_ignored(client, action):
     """Ours: what an action does not take is refused, with what it does take."""
-    takes = {name: SOME[name] for name in ACTION_PARAMETERS[action] if name != "view"}
+    # Of two ways to say the same, one.
+    takes = {name: SOME[name] for name in ACTION_PARAMETERS[action] if name not in ("view", "needs")}
     assert not (await client.call_tool("gateway", {"action": action, **takes})).is_error
     for name in SOME.keys() - set(ACTION_PARAMETERS[action]):
         error = error_of(await client.call_tool("gateway", {"action": action, **takes, name: SOME[name]}))

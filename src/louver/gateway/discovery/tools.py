@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 _TIPS: Final = """\
 Tools of several MCP servers, found step by step: search-tools by a short line for each thing to do, or list-servers \
-and list-server-tools, then tool-details for a tool before you first use it. Details stay the same while you work: read \
-them once.
+and list-server-tools, then tool-details for a tool before you first use it. Details stay the same while you work: \
+read them once.
 """
 
 # Instructions for models if scripts can run.
@@ -218,18 +218,9 @@ _DEFINITIONS: Final = {
         ),
         _definition(
             "search-tools",
-            "The tools of all servers that serve your needs, the best first.",
+            "The tools of all servers by need, the best first.",
             {"needs": {"type": "array", "items": _STRING, "description": "A short line for each thing to do."}},
-            _object(
-                "needs",
-                needs=_list_of(
-                    "need tools",
-                    need=_STRING,
-                    tools=_list_of(
-                        "luaServerName name luaName", **_strings("server luaServerName name luaName description")
-                    ),
-                ),
-            ),
+            _object("needs"),
         ),
         _definition(
             "tool-details",
