@@ -143,7 +143,7 @@ MAX_QUERY_CHARACTERS = 4096
 """Length of a search query for tools, in code points: a page. Each of its words is looked up once."""
 
 MAX_NEEDS = 20
-"""Things to be done in one query, each of which is ranked apart; further ones are ignored."""
+"""Things to be done in one query, each with a ranking of its own; further ones are ignored."""
 
 QUERIES_PER_MINUTE = 120
 """Search queries of one caller in a minute, by default."""

@@ -82,9 +82,9 @@ class Ranking:
     def search_needs(self, needs: Sequence[str], start: int = 0, most: int | None = None) -> list[Match]:
         """The tools that match any need: the best of each, then the second of each, and so on, each tool once."""
         end = None if most is None else start + most
-        turns = chain.from_iterable(zip_longest(*(self._ranked(need, end) for need in needs)))
+        interleaved = chain.from_iterable(zip_longest(*(self._ranked(need, end) for need in needs)))
         found: dict[int, Match] = {}
-        for need, ranked in zip(cycle(range(len(needs))), turns, strict=False):
+        for need, ranked in zip(cycle(range(len(needs))), interleaved, strict=False):
             if ranked is not None:
                 place, score = ranked
                 found.setdefault(place, Match(self.tools[place], score, need))
