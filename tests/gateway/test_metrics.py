@@ -79,6 +79,8 @@ async def test_the_sums_are_what_clients_have_counted(served, era):
             sent += size(await client.call("records__find", _meta=FIELDS))
         await client.call("records__no_such_tool")
         await client.call("gone__tool")
+        await client.error("invented/method")
+        await client.notify("notifications/invented")
     found = sums(served)
     tool = {"louver_server": "records", "gen_ai_tool_name": "find"}
     assert total(found, "mcp_server_operation_duration_seconds_count", mcp_method_name="tools/call", **tool) == 6
@@ -92,7 +94,9 @@ async def test_the_sums_are_what_clients_have_counted(served, era):
     assert total(found, "louver_upstream_up", louver_server="records") == 1
     assert total(found, "louver_upstream_up", louver_server="gone") == 0
     text = text_of(served)
-    assert not any(word in text for word in ("no_such_tool", "gone__tool", '"ada"', "a@b.c", '"n0"', "nowhere"))
+    assert not any(
+        word in text for word in ("no_such_tool", "gone__tool", "invented", '"ada"', "a@b.c", '"n0"', "nowhere")
+    )
 
 
 async def test_prometheus_accepts_them(served):

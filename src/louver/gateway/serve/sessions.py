@@ -211,10 +211,11 @@ class HttpSessions:
                 belongs_elsewhere = sealed is not None and sealed.replica is not None
                 await self._refuse_unknown(exchange, belongs_elsewhere=belongs_elsewhere)
                 return None
-            if not await self._has_room(exchange):
-                return None
             # While this waited, another request of the session may have come.
-            session = self._find_own(exchange) or self._reopen(exchange, sealed)
+            if (session := self._find_own(exchange)) is None:
+                if not await self._has_room(exchange):
+                    return None
+                session = self._reopen(exchange, sealed)
         if not await session.has_opened():
             await exchange.refuse_for_now(503, "The session cannot be opened: a server behind is unavailable")
             return None
