@@ -430,6 +430,11 @@ MAX_UPSTREAM_NOTIFICATIONS = 200
 MAX_ACCESS_TEXT = 100
 """Longest path, method or name in a line of the access log, in characters; so a line is written at once to a pipe."""
 
+MAX_UNWRITTEN_LINES = 10_000
+LINES_CLOSING_S = 1.0
+"""Lines of the access log that wait for their reader, some 3 MB, and how long a process that ends waits for it, in
+seconds; further ones are dropped."""
+
 MAX_LOG_LINE = 1000
 MAX_LOG_LINES = 100
 """Bytes of a line of an upstream's standard error in the log, and lines at once, some 256 kB; the rest is dropped."""

@@ -80,7 +80,6 @@ async def test_the_sums_are_what_clients_have_counted(served, era):
         await client.call("records__no_such_tool")
         await client.call("gone__tool")
         await client.error("invented/method")
-        await client.notify("notifications/invented")
     found = sums(served)
     tool = {"louver_server": "records", "gen_ai_tool_name": "find"}
     assert total(found, "mcp_server_operation_duration_seconds_count", mcp_method_name="tools/call", **tool) == 6

@@ -79,8 +79,9 @@ class Workers:
             self._start(worker)
         while self._running:
             pid, status = os.wait()
-            worker = self._running.pop(pid)
-            if not self._is_ending:
+            # As process 1 of a container it gets the children of others, too.
+            worker = self._running.pop(pid, None)
+            if worker is not None and not self._is_ending:
                 code = os.waitstatus_to_exitcode(status)
                 terminal.print_stderr(f"worker {worker.number} has ended with status {code}, and is started again")
                 time.sleep(WORKER_RESTART_S)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -65,3 +66,18 @@ async def test_workers_end_with_the_process_that_has_started_them(served):
     workers = children(served.pid)
     served.process.kill()
     await gone(workers)
+
+
+async def test_a_child_that_it_has_not_started_is_no_worker(tmp_path):
+    """As process 1 of a container it gets the orphans of others: one that ended, ended all workers."""
+    options = config(tmp_path, {"sticky": fixture("replica_state", isolation="shared")})
+    command = ["sh", "-c", 'sleep 5 & exec "$0" "$@"', *LOUVER_ITSELF]
+    with serving(*options, "--workers", "2", command=command) as served:
+        [other] = [pid for pid, line in children(served.pid).items() if line.startswith("sleep")]
+        os.kill(other, signal.SIGKILL)
+        # It is gone once somebody has waited for it.
+        await until(lambda: not Path(f"/proc/{other}").exists())
+        async with raw(served.url, STATELESS) as client:
+            assert (await client.result("tools/list"))["tools"]
+        os.kill(served.pid, signal.SIGTERM)
+        assert await asyncio.to_thread(served.ends) == 0

@@ -175,12 +175,12 @@ async def gateway_over_http(
         if worker is not None:
             worker.end_with_parent(end)
 
-    with ExitStack() as bound:
+    with ExitStack() as lifetime:
         for each in sockets:
-            bound.enter_context(each)
+            lifetime.enter_context(each)
         gateway = make_gateway(single_client=False, replica=None if worker is None else worker.replica)
         async with _gateway_lifetime(gateway, file) as exit_stack:
-            app = listener.app(gateway)
+            app = listener.app(gateway, lifetime)
             reports = _report_and_freeze(gateway) if is_reporting else _open_and_freeze(gateway)
             await exit_stack.enter_async_context(_background_task(reports))
             end_streams = gateway.listen_streams.close
