@@ -277,6 +277,9 @@ STATE_CONNECTIONS = 4
 MAX_STATE_MESSAGE = 7000
 """Longest message to the other replicas, in characters: Postgres takes 8,000 bytes."""
 
+MAX_UNSENT_MESSAGES = 1000
+"""Messages that wait for a store that is slow, at most 7 MB; further ones are dropped, as if it were away."""
+
 MAX_SHARED_RESULT_BYTES = 32 * 1024 * 1024
 """Largest result in a store that replicas share, in bytes of JSON: it is sent within `STATE_ANSWER_S`."""
 
@@ -286,6 +289,13 @@ TOOL_PINS_RENEWED_S = 86_400.0
 
 REPLICA_CONNECT_S = 2.0
 """How long a connection to another replica may take, in seconds, before its sessions count as lost."""
+
+REPLICA_SILENT_S = 30.0
+"""How long another replica may be silent, in seconds: it begins a stream at once, and pings every `PING_S`."""
+
+REPLICA_IDLE_S = 2.0
+"""How long an unused connection to another replica is kept, in seconds. A replica closes one after five: a request sent
+just then would be lost."""
 
 MAX_CLIENT_CONNECTIONS = 20_000
 """Connections of clients, two for each of `MAX_HTTP_SESSIONS`; half of the files that the process may open, if fewer.

@@ -1,4 +1,4 @@
-"""Lines to standard output, by a thread: a reader that is slow, or has stopped, delays nobody, and lines are dropped."""
+"""Lines to standard output, by a thread: a reader that stops delays nobody, and what it does not read is dropped."""
 
 from __future__ import annotations
 

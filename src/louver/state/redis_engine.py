@@ -65,7 +65,7 @@ class RedisEngine:
                     if message["type"] == "subscribe":
                         yield None
                     elif message["type"] == "message":
-                        yield message["data"].decode()
+                        yield message["data"].decode("ascii", "replace")
                 elif is_silent:
                     raise TimeoutError
                 else:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import os
+import signal
 import socket
 from contextlib import ExitStack, asynccontextmanager
 from itertools import count, cycle
 
+import httpx2
 import pytest
 
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, Http, raw
-from gateway.served import config, fixture, serving
+from gateway.served import config, fixture, serving, until
+from louver.gateway.serve import replica_client
+from louver.gateway.serve.exchange import HttpExchange
+from louver.gateway.serve.replica_client import ReplicaClient
 
 pytestmark = pytest.mark.anyio
 
@@ -184,6 +191,46 @@ async def test_a_session_whose_replica_is_gone_is_lost_in_plain_words(start):
 
 def _ping(number):
     return {"jsonrpc": "2.0", "id": number, "method": "ping"}
+
+
+def sockets(pid):
+    folder = f"/proc/{pid}/fd"
+    return [each for each in os.listdir(folder) if os.readlink(f"{folder}/{each}").startswith("socket")]
+
+
+async def test_what_is_passed_on_to_a_replica_that_hangs_ends_with_its_client(start):
+    """Each left a task and a connection, for as long as the replica hung."""
+    first, second = start({"sticky": fixture("replica_state")}, addressed=True)
+    async with raw(first.url, HANDSHAKE, **ROOTS) as client:
+        headers = client.headers()
+        before = len(sockets(second.pid))
+        os.kill(first.pid, signal.SIGSTOP)
+        try:
+            for number in range(5):
+                async with httpx2.AsyncClient(timeout=0.3, trust_env=False) as leaving:
+                    with pytest.raises(httpx2.ReadTimeout):
+                        await leaving.post(second.url, json=_ping(number), headers=headers)
+            await until(lambda: len(sockets(second.pid)) <= before)
+        finally:
+            os.kill(first.pid, signal.SIGCONT)
+
+
+async def test_a_silent_replica_counts_as_not_reached(monkeypatch):
+    monkeypatch.setattr(replica_client, "REPLICA_SILENT_S", 0.1)
+
+    async def never():
+        await asyncio.Event().wait()
+
+    async def be_silent(reader, writer):
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(be_silent, "127.0.0.1", 0) as silent:
+        url = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}/mcp"
+        exchange = HttpExchange({"type": "http", "method": "POST", "headers": []}, never, never, {})
+        client = ReplicaClient()
+        assert not await client.forward(exchange, url, b"{}")
+        await client.close()
 
 
 async def test_an_answer_and_a_resumption_reach_the_replica_that_waits_for_them(start):
