@@ -122,6 +122,7 @@ async def test_each_worker_has_a_port(tmp_path):
     ("options", "message"),
     [
         (["--metrics", "here"], "--metrics takes HOST:PORT"),
+        (["--http", "127.0.0.1:0", "--workers", "2", "--metrics", "127.0.0.1:65535"], "65535 is too high for so many"),
         (["--metrics", "127.0.0.1:1", "--example"], "--metrics, --workers and --access-log are for servers"),
     ],
 )

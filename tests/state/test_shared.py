@@ -259,13 +259,22 @@ async def test_a_result_too_large_to_be_sent_in_time_is_not_kept(store):
         assert not await results.put("r2", 30, (b"{}", bytes(MAX_SHARED_RESULT_BYTES)))
 
 
-@pytest.mark.parametrize("url", ["redis://", "redis://[::1", "redis://h:x", "mysql://h", "file:x", "", "memory"])
+@pytest.mark.parametrize(
+    "url", ["redis://", "redis://[::1", "redis://h:x", "redis://h/x", "mysql://h", "file:x", "", "memory"]
+)
 def test_a_url_of_no_store_is_refused_without_being_repeated(url):
     with pytest.raises(LouverError) as refused:
         StateUrl.read(url)
     assert refused.value.message == (
         "expected the URL of a store, as redis://10.0.0.7:6379/0 or postgres://10.0.0.7/louver"
     )
+
+
+@pytest.mark.parametrize("option", ["socket_timeout=canary", "canary=1"])
+def test_an_option_that_the_client_does_not_take_is_refused_at_the_start(option):
+    with pytest.raises(LouverError, match=r"the state at redis://h/0 has a parameter") as refused:
+        SharedState(StateUrl.read(f"redis://h/0?{option}"))
+    assert "canary" not in refused.value.message
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.serve.test_replicas import ROOT, ROOTS
-from gateway.served import children, config, fixture, lives, serving, until
+from gateway.served import Served, children, config, fixture, lives, serving, until
 
 pytestmark = pytest.mark.anyio
 
@@ -81,3 +82,16 @@ async def test_a_child_that_it_has_not_started_is_no_worker(tmp_path):
             assert (await client.result("tools/list"))["tools"]
         os.kill(served.pid, signal.SIGTERM)
         assert await asyncio.to_thread(served.ends) == 0
+
+
+def test_a_worker_that_cannot_serve_ends_all_and_says_why(tmp_path):
+    """Clients at its socket waited for it, and it was started again and again, each time with a traceback."""
+    options = config(tmp_path, {"it": fixture("records", isolation="shared")})
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        metrics = ["--metrics", f"127.0.0.1:{port - 1}"]
+        served = Served([*LOUVER_ITSELF, "--http", "127.0.0.1:0", "--no-auth", "--workers", "2", *metrics, *options])
+        assert served.ends() == 2
+        served.close()
+    assert any(f"port {port}: Address already in use" in line for line in served.said)
+    assert "Traceback" not in "".join(served.said)
