@@ -243,6 +243,9 @@ MAX_HTTP_SESSIONS = 10_000
 HTTP_SESSION_IDLE_S = 1800.0
 """Sessions of 2025-11-25 over HTTP, and how long one lasts without an open request or stream, in seconds."""
 
+MAX_UNDELIVERED = 100
+"""Updates of resources, of other replicas, that wait for a client that reads slowly; further ones are dropped."""
+
 SEALED_SESSION_S = 7 * 86_400.0
 """How long after `initialize` any replica opens a session by its id, in seconds. Hosts run for days."""
 

@@ -60,9 +60,7 @@ def open_engine(url: StateUrl) -> Engine:
             return RedisEngine(url.text)
         except (ValueError, TypeError):
             # Its text may hold a part of the URL.
-            raise LouverError(
-                f"the URL of the state at {url.shown} has an option that its client does not take"
-            ) from None
+            raise LouverError(f"the state at {url.shown} has a parameter that its client does not take") from None
     try:
         from louver.state.postgres_engine import PostgresEngine
     except ImportError:

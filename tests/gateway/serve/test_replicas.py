@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 from contextlib import ExitStack, asynccontextmanager
+from dataclasses import replace
 from itertools import count, cycle
 
 import httpx2
@@ -16,10 +17,16 @@ import pytest
 
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, Http, raw
-from gateway.served import config, fixture, serving, until
-from louver.gateway.serve import replica_client
+from gateway.serve.test_endpoint import Heard, unanswered
+from gateway.serve.test_sessions import INITIALIZE, Answers, asks, send, session_of
+from gateway.served import at, config, fixture, serving, until
+from louver.gateway.config.read import as_config
+from louver.gateway.gateway import Gateway
+from louver.gateway.serve import replica_client, sessions
+from louver.gateway.serve.endpoint import McpEndpoint
 from louver.gateway.serve.exchange import HttpExchange
 from louver.gateway.serve.replica_client import ReplicaClient
+from louver.server.request import in_order
 
 pytestmark = pytest.mark.anyio
 
@@ -290,3 +297,58 @@ async def first_event(response):
         if line.startswith("id: "):
             return line.removeprefix("id: ")
     raise AssertionError("no event has come")
+
+
+def alone(**louver):
+    """A replica in this process, which answers by itself."""
+    servers = {"it": at("http://127.0.0.1:1/mcp", isolation="shared")}
+    gateway = Gateway(as_config({"mcpServers": servers, "louver": {"keys": [KEY], **louver}}))
+    answers = Answers()
+    gateway._pipeline.answer = in_order([answers], unanswered)
+    return gateway, answers
+
+
+async def test_a_stream_is_resumed_though_the_keys_have_been_rotated(monkeypatch):
+    """The tag of the replica changes with its keys: it took its own stream for one of a replica that had ended."""
+    gateway, answers = alone(replicaUrl="http://127.0.0.1:1/mcp")
+    app = McpEndpoint(gateway)
+    session = session_of(await send(app, INITIALIZE))
+    stream = Heard()
+    waiting = asyncio.create_task(send(app, asks("tools/call", 5, name="waits"), session=session, heard=stream))
+    await answers.begun.wait()
+    last = stream.body.decode().partition("id: ")[2].partition("\r\n")[0]
+    monkeypatch.setattr(gateway, "_config", replace(gateway.config, keys=("n" * 32, KEY)))
+    resumed = Heard()
+    resuming = asyncio.create_task(
+        send(app, method="GET", session=session, headers={"last-event-id": last}, heard=resumed)
+    )
+    await resumed.began.wait()
+    answers.go_on.set()
+    await asyncio.gather(waiting, resuming)
+    assert b'"name":"waits"' in resumed.body
+
+
+async def test_updates_that_wait_for_a_client_are_bounded(monkeypatch):
+    """Each was a task for as long as the client did not read."""
+    monkeypatch.setattr(sessions, "MAX_UNDELIVERED", 3)
+    gateway, _ = alone()
+    app = McpEndpoint(gateway)
+    session = session_of(await send(app, INITIALIZE))
+    listening, unread, go_on = asyncio.create_task(send(app, method="GET", session=session)), [], asyncio.Event()
+    open_session = app._sessions._sessions[session]
+    await until(lambda: None in open_session._streams)
+
+    async def write(part):
+        unread.append(part)
+        await go_on.wait()
+
+    monkeypatch.setattr(open_session._streams[None], "write", write)
+    for _ in range(5):
+        app._sessions._on_updated_elsewhere(open_session.digest, "{}")
+    await until(lambda: len(unread) == 3)
+    go_on.set()
+    await until(lambda: not len(app._sessions._undelivered))
+    app._sessions._on_updated_elsewhere(open_session.digest, "{}")
+    await until(lambda: len(unread) == 4)
+    await app.close()
+    await listening
