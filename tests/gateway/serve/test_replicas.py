@@ -8,9 +8,10 @@ import json
 import os
 import signal
 import socket
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import count, cycle
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -201,8 +202,11 @@ def _ping(number):
 
 
 def sockets(pid):
-    folder = f"/proc/{pid}/fd"
-    return [each for each in os.listdir(folder) if os.readlink(f"{folder}/{each}").startswith("socket")]
+    found = []
+    for each in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found += [each] if str(each.readlink()).startswith("socket") else []
+    return found
 
 
 async def test_what_is_passed_on_to_a_replica_that_hangs_ends_with_its_client(start):
