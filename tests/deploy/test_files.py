@@ -31,6 +31,7 @@ def test_the_pods_are_replicas_without_affinity_and_without_rights():
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    assert container["args"][container["args"].index("--allowed-host") + 1] == service["metadata"]["name"]
     assert service["spec"]["selector"] == deployment["spec"]["template"]["metadata"]["labels"]
 
 
