@@ -135,9 +135,13 @@ class HttpListener:
 
 
 def _bind(address: ListenAddress, workers: int) -> tuple[socket.socket, ...]:
-    first = bind_socket(address.host, address.port, shared=workers > 1)
+    first = bind_socket(address.host, address.port)
+    if workers == 1:
+        return (first,)
+    # It has shown that no other gateway has the port: one with workers would share it with these.
     port = first.getsockname()[1]
-    return first, *(bind_socket(address.host, port, shared=True) for _ in range(workers - 1))
+    first.close()
+    return tuple(bind_socket(address.host, port, shared=True) for _ in range(workers))
 
 
 def _report(message: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.command import louver
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.serve.test_replicas import ROOT, ROOTS
@@ -95,3 +96,11 @@ def test_a_worker_that_cannot_serve_ends_all_and_says_why(tmp_path):
         served.close()
     assert any(f"port {port}: Address already in use" in line for line in served.said)
     assert "Traceback" not in "".join(served.said)
+
+
+def test_workers_share_their_port_with_no_other_gateway(served):
+    """They did, and each refused half of the requests of the other's sessions."""
+    address = served.url.removeprefix("http://").removesuffix("/mcp")
+    told = louver("serve", "--http", address, "--no-auth", "--workers", "2", "--", "true")
+    assert told.returncode == 2
+    assert "Address already in use" in told.stderr
