@@ -14,9 +14,10 @@ import httpx2
 import pytest
 
 from fixtures import stores
+from fixtures.stores import free_port
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, STATELESS, Http
-from gateway.serve.test_replicas import KEY, free_port
+from gateway.serve.test_replicas import KEY
 from gateway.served import Served, at, config, fixture, serving, until
 
 pytestmark = pytest.mark.anyio
@@ -52,7 +53,7 @@ http {{
             proxy_buffering off;
             proxy_buffer_size 16k;
             proxy_buffers 8 16k;
-            proxy_next_upstream error http_503 non_idempotent;
+            proxy_next_upstream error;
         }}
     }}
 }}
@@ -114,7 +115,7 @@ class Retried(Http):
         for _ in range(TRIES):
             try:
                 return await super().request(method, **params)
-            except (httpx2.HTTPError, AssertionError, KeyError):
+            except (httpx2.HTTPError, AssertionError, KeyError, ValueError):
                 continue
         raise AssertionError("no replica has answered")
 
@@ -126,7 +127,7 @@ class Retried(Http):
         while True:
             try:
                 await (self._get() if self.era == HANDSHAKE else self._subscribe())
-            except (httpx2.HTTPError, AssertionError, KeyError):
+            except (httpx2.HTTPError, AssertionError, KeyError, ValueError):
                 await asyncio.sleep(0.01)
 
     async def _get(self):

@@ -99,8 +99,8 @@ class Replicas:
         with suppress(StateUnavailable):
             if await state.get(_ended_key(session)) is not None:
                 self.remember_ended(session)
-                return True
-        return False
+        # A message may have said so meanwhile.
+        return session in self._ended
 
     def cancel(self, session: str, request_id: object) -> None:
         """Pass on that a client has cancelled a request, which another replica answers."""
@@ -134,7 +134,7 @@ class Replicas:
             answered = message.get("id") if message is not None and "method" not in message else None
             url = self._url_in(answered) or self._url_in(exchange.headers.get(LAST_EVENT_HEADER))
         replica = self._gateway.replica
-        if not url or url == replica.url or (replica.others is not None and url not in replica.others):
+        if not url or url == replica.url or (replica.urls is not None and url not in replica.urls):
             return False
         if self._client is None:
             # Imported only now: most gateways pass nothing on.
