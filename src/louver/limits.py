@@ -157,6 +157,12 @@ MAX_SEARCHED_CHARACTERS = 20_000
 MAX_WORD_CHARACTERS = 100
 """Length of a word in the search index, in code points. Longer strings are not search terms."""
 
+MAX_SEARCH_TERMS = 50
+"""Search terms in the description file of a tool: more describe the tool, not what it is searched by."""
+
+MAX_SEARCH_TERM_CHARACTERS = 100
+"""Length of one of them, in code points: a phrase."""
+
 MAX_RANKED_TOOLS = 100_000
 """Tools in the search indexes of one server, one index for each caller with a list of its own: some 150 MB."""
 

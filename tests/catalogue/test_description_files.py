@@ -6,6 +6,7 @@ import os
 import pytest
 
 from louver.catalogue.files.descriptions import Described, DescriptionFile, DescriptionFiles
+from louver.core.policy.revealed_names import Names
 from louver.errors import InvalidDescription
 
 TOOL = {
@@ -25,6 +26,7 @@ FULL = {
     "examples": [{"description": "One", "input": {"a": 1}}],
     "usage_guidance": {"a": "Any number."},
     "error_guidance": "Try another.",
+    "searchTerms": ["ticket", "bug report"],
 }
 
 OPEN = {"type": "object", "properties": {}}
@@ -101,7 +103,7 @@ def test_a_file_adds_to_both_stages(tmp_path):
         "name": "t",
         "inputSchema": TOOL["inputSchema"],
         "outputSchema": TOOL["outputSchema"],
-        **without(FULL, "$schema", "summary"),
+        **without(FULL, "$schema", "summary", "searchTerms"),
     }
 
 
@@ -155,7 +157,7 @@ def test_a_tool_that_is_described_otherwise_has_another_version(change):
     assert described(tool={**TOOL, **change}).version != described().version
 
 
-@pytest.mark.parametrize("member", [*without(FULL, "$schema", "summary")])
+@pytest.mark.parametrize("member", [*without(FULL, "$schema", "summary", "searchTerms")])
 def test_so_has_one_whose_file_says_more(tmp_path, member):
     """000 section 7.2; ours: who has read the description has read that too."""
     write(tmp_path, json.dumps({member: FULL[member]}))
@@ -164,7 +166,7 @@ def test_so_has_one_whose_file_says_more(tmp_path, member):
 
 def test_what_is_only_listed_changes_no_version(tmp_path):
     """Ours: nobody must read anew what is the same to read."""
-    write(tmp_path, json.dumps({"summary": "Does it, with care."}))
+    write(tmp_path, json.dumps({"summary": "Does it, with care.", "searchTerms": ["ticket"]}))
     assert described(tmp_path).version == described().version
     assert described(tool={**TOOL, "title": "Other", "annotations": {}}).version == described().version
 
@@ -198,7 +200,9 @@ def test_a_tool_with_an_argument_of_that_name_keeps_it():
 
 # Files.
 
-KEYS = "'$schema', 'summary', 'description', 'examples', 'usage_guidance', 'error_guidance'"
+KEYS = "'$schema', 'summary', 'description', 'examples', 'usage_guidance', 'error_guidance', 'searchTerms'"
+TERMS = '\'searchTerms\' is a list of at most 50 texts, for example ["ticket", "bug report"]'
+TERM = "of 'searchTerms' is not a text with a word, of at most 100 characters"
 
 WRONG = {
     "not JSON": ('{"summary": "a",\n "examples": []', 2, "not JSON"),
@@ -215,6 +219,11 @@ WRONG = {
     "a description that is no text": ('{\n"description": null}', 2, "'description' is a text"),
     "examples that are no list": ('{\n"examples": {}}', 2, "'examples' is a list"),
     "guidance that is a list": ('{\n"usage_guidance": []}', 2, "'usage_guidance' is a text, or an object of notes"),
+    "search terms that are a text": ('{\n"searchTerms": "ticket"}', 2, TERMS),
+    "too many search terms": (json.dumps({"searchTerms": ["ticket"] * 51}), 1, TERMS),
+    "a search term that is a number": ('{\n"searchTerms": ["ticket", 7]}', 2, f"number 2 {TERM}"),
+    "a search term without a word": ('{\n"searchTerms": [" -- "]}', 2, f"number 1 {TERM}"),
+    "a search term that is too long": (json.dumps({"searchTerms": ["x" * 101]}), 1, f"number 1 {TERM}"),
     "empty guidance": ('{\n"error_guidance": ""}', 2, "'error_guidance' is a text, or an object of notes"),
 }
 
@@ -228,6 +237,24 @@ def test_a_wrong_file_is_told_by_file_and_line(tmp_path, content, line, message)
     assert raised.value.message.startswith(f"{path}:{line}: ")
     assert message in raised.value.message
     assert raised.value.fields == {"file": str(path), "line": line}
+
+
+def test_search_terms_are_those_of_the_tools_that_have_some(tmp_path):
+    """Issue 45: up to 50 terms of up to 100 characters."""
+    terms = ["x" * 100, *(f"term {number}" for number in range(49))]
+    write(tmp_path, json.dumps({"searchTerms": terms}))
+    write(tmp_path, json.dumps({"searchTerms": []}), "empty")
+    write(tmp_path, json.dumps({"summary": "Is other."}), "other")
+    assert DescriptionFiles({"a__": tmp_path}).search_terms() == {"a__t": terms}
+
+
+def test_search_terms_with_a_denied_name_are_left_out(tmp_path):
+    """PRIVACY.md, P6: nobody finds a tool by a field that they may not see."""
+    write(tmp_path, json.dumps({"searchTerms": ["ssn", "people by ssn", "people"]}))
+    names = Names(["ssn"])
+    files = DescriptionFiles({"": tmp_path})
+    assert files.seen_by(lambda _, file: file.redacted(names)).search_terms() == {"t": ["people"]}
+    assert files.seen_by(lambda _, file: None).search_terms() == {}
 
 
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):

@@ -1,5 +1,7 @@
 """`tools/list` with a query: what is said of it, found, refused."""
 
+import json
+import os
 from contextlib import contextmanager
 
 import anyio
@@ -14,7 +16,9 @@ from mcp.server.caching import CacheHint
 import louver
 from louver.concurrency.offload import in_thread
 from louver.core.json import digest
+from louver.errors import InvalidDescription
 from louver.limits import MATCHES_A_PAGE, QUERIES_PER_MINUTE
+from louver.middleware import DisclosureMiddleware, SearchMiddleware
 from louver.server import search as search_module
 from louver.server.calls.request import RequestOptions
 from louver.server.projection import ProjectionStep
@@ -76,6 +80,65 @@ async def refused(wire, **params):
     said = error.value.error.data["error"]
     assert error.value.error.message == said["message"]
     return said
+
+
+# What description files add
+
+
+def with_terms(folder, *terms, name="read_file", stamp=1):
+    """A folder of description files, with search terms for one tool."""
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps({"searchTerms": terms}))
+    os.utime(path, ns=(stamp, stamp))
+    return folder
+
+
+DISCLOSURES = pytest.mark.parametrize("disclosure", ["off", "advise"])
+
+
+@DISCLOSURES
+async def test_a_tool_is_found_by_search_terms_that_no_client_sees(era, disclosure, tmp_path):
+    """Issue 45: with descriptions on demand or without."""
+    options = {"search": True, "disclosure": disclosure, "descriptions": with_terms(tmp_path, "slurp")}
+    async with attached(tracker().server, era, **options) as wire:
+        assert await found(wire, "slurp") == ["read_file"]
+        said = [wire.opening, await wire.request("tools/list"), await wire.request("tools/list", {"query": "slurp"})]
+        if disclosure != "off":
+            uri = "resource:///tool_descriptions?tools=read_file"
+            said += [await wire.request("resources/read", {"uri": uri})]
+        assert "slurp" not in json.dumps(said)
+
+
+@DISCLOSURES
+async def test_changed_search_terms_count_at_once(era, disclosure, tmp_path):
+    """Ours: as all of a description file."""
+    options = {"search": True, "disclosure": disclosure, "descriptions": with_terms(tmp_path, "slurp")}
+    async with attached(tracker().server, era, **options) as wire:
+        assert await found(wire, "slurp") == ["read_file"]
+        with_terms(tmp_path, "gulp", stamp=2)
+        assert await found(wire, "slurp") == []
+        assert await found(wire, "gulp") == ["read_file"]
+
+
+async def test_search_alone_takes_a_folder_of_description_files(era, tmp_path):
+    """Ours: `SearchMiddleware` as one of a list; its own folder counts before that of descriptions on demand."""
+    one, other = with_terms(tmp_path / "one", "slurp"), with_terms(tmp_path / "other", "gulp")
+    server = tracker().server
+    server.middleware.append(SearchMiddleware(descriptions=one))
+    server.middleware.append(DisclosureMiddleware("advise", descriptions=other))
+    async with connect(server, era) as wire:
+        assert await found(wire, "slurp") == ["read_file"]
+        assert await found(wire, "gulp") == []
+
+
+def test_a_folder_of_description_files_is_checked_where_only_search_reads_it(tmp_path, caplog):
+    """Ours."""
+    with pytest.raises(InvalidDescription, match="nowhere: the folder of descriptions is not there"):
+        louver.attach(tracker().server, search=True, descriptions=tmp_path / "nowhere")
+    search = SearchMiddleware(descriptions=with_terms(tmp_path / "folder", "slurp", name="read_fiel"))
+    search.check_tools([{"name": "read_file"}])
+    assert "a file describes a tool 'read_fiel', which the server does not have" in caplog.text
 
 
 # What is said when a client connects

@@ -296,6 +296,10 @@ class Gateway:
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
         return sorted(self._files.views.entry(self._as_listed(upstream, tool), None).views.named)
 
+    def search_terms_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
+        file = self._files.descriptions.find(self._as_listed(upstream, tool)["name"])
+        return [] if file is None else file.search_terms
+
     def is_declared(self, upstream: str, tool: dict[str, Any]) -> bool:
         """Whether a tool has an output schema, from its server or from a file."""
         return tool.get("outputSchema") is not None or self._schema_file(upstream, tool) is not None

@@ -324,6 +324,8 @@ class Pipeline:
             files.guidance, config.warnings, self._retained.results, files.learned, param_names, hosts
         )
         tools = ToolRegistry(views)
+        descriptions = files.visible_descriptions(principal, enforcers) if enforcers else files.descriptions
+        search = None if config.exposure == "full" else self._search(descriptions, is_single=len(upstreams) == 1)
 
         layers: list[Step] = [
             ProjectionStep(
@@ -332,7 +334,7 @@ class Pipeline:
                 RequestOptions(self._argument, files.default_views, files.shipped_prefixes, config.argument_name),
                 config.listing,
                 exact=config.exposure != "full",
-                search=self._search(is_single=len(upstreams) == 1) if config.exposure != "full" else None,
+                search=search,
                 schemas=schemas,
                 extras=extras,
                 when_listed=partial(use_registry, tools),
@@ -344,7 +346,6 @@ class Pipeline:
             layers.insert(0, _audit_layer(self._audit, partial(files.owner_of, enforcers)))
         close = _no_op
         if config.exposure == "minimal":
-            descriptions = files.visible_descriptions(principal, enforcers) if enforcers else files.descriptions
             disclosure = self._disclosure_layer(descriptions, hosts, on_error=config.disclosure == "on-error")
             close = disclosure.close
             layers.insert(0, disclosure)
@@ -381,12 +382,13 @@ class Pipeline:
             hosts=hosts,
         )
 
-    def _search(self, *, is_single: bool) -> Search:
+    def _search(self, descriptions: DescriptionFiles, *, is_single: bool) -> Search:
         # Lazy import: most lists are not searched.
+        from louver.catalogue.search.document import alone
         from louver.server.search import Search
 
         state = self._state.shared
-        return Search(state=state) if is_single else Search(split_name, state=state)
+        return Search(alone if is_single else split_name, state=state, files=descriptions)
 
     def _reconfigure_scripts(self, level: ExecuteLevel | None) -> list[ScriptRunner]:
         before = self.scripts

@@ -79,7 +79,7 @@ def attach(
         exact: Whether each tool's `_meta` holds the exact output schema, which doubles the list.
         disclosure: `off` lists tools in full, all others by a summary. `enforce` runs a tool only after its caller
             has read the full description, `on-error` if the arguments fit it, `advise` always.
-        descriptions: A folder of `<tool>.json`, which extend the descriptions.
+        descriptions: A folder of `<tool>.json`, which extend the descriptions, and name words to find the tools by.
         keys: Secrets of 32 bytes or more, the same for all workers that serve the same clients.
         reads_per_minute: Description reads allowed per caller and minute.
         search: Whether `tools/list` takes a `query`.
@@ -121,7 +121,11 @@ def attach(
         disclosing = DisclosureMiddleware(
             disclosure, descriptions=descriptions, keys=keys, reads_per_minute=reads_per_minute
         )
-    searching = SearchMiddleware(queries_per_minute=queries_per_minute) if search else None
+    searching = None
+    if search:
+        # Descriptions on demand have read the folder already.
+        folder = descriptions if disclosing is None else None
+        searching = SearchMiddleware(queries_per_minute=queries_per_minute, descriptions=folder)
     joined: list[LouverMiddleware] = [each for each in (projection, disclosing, searching, policy) if each is not None]
 
     def use_schemas(tools: ToolRegistry) -> None:

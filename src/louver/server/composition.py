@@ -25,7 +25,7 @@ from louver.server.tools.views import ToolViews
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from louver.catalogue.files.descriptions import DescriptionFile
+    from louver.catalogue.files.descriptions import DescriptionFile, DescriptionFiles
     from louver.catalogue.grants import Grants
     from louver.catalogue.policy.principal import Principal
     from louver.core.paths.path import FieldPath
@@ -105,7 +105,7 @@ class _Steps:
             from louver.server.audit.middleware import AuditMiddleware, ToolOwner
 
             steps.append(AuditMiddleware(self.policy.writer, partial(ToolOwner.under_policy, self.enforcer)))
-        search = None if self.search is None else _search_step(self.search)
+        search = None if self.search is None else self._search_step(self.search, principal)
         if self.projection is not None:
             steps.append(self._projection_step(self.projection, search, principal))
         elif search is not None:
@@ -143,24 +143,27 @@ class _Steps:
         from louver.server.disclosure.middleware import Disclosure
         from louver.server.disclosure.read_limits import ReadLimits
 
-        files = options.files
-        if self.enforcer is not None:
-            files = files.seen_by(_redaction(self.enforcer, principal))
         return Disclosure(
             self.server.info,
             self.server.on_tools_published,
-            files,
+            self._visible(options.files, principal),
             self.grants,
             ReadLimits(options.reads_per_minute),
             on_error=options.mode == "on-error",
         )
 
+    def _search_step(self, options: SearchMiddleware, principal: Principal) -> Search:
+        # Without search SQLite is not needed.
+        from louver.server.search import Search
 
-def _search_step(options: SearchMiddleware) -> Search:
-    # Without search SQLite is not needed.
-    from louver.server.search import Search
+        files = options.files
+        if files is None and self.disclosure is not None:
+            files = self.disclosure.files
+        visible = None if files is None else self._visible(files, principal)
+        return Search(per_minute=options.queries_per_minute, files=visible)
 
-    return Search(per_minute=options.queries_per_minute)
+    def _visible(self, files: DescriptionFiles, principal: Principal) -> DescriptionFiles:
+        return files if self.enforcer is None else files.seen_by(_redaction(self.enforcer, principal))
 
 
 def _hides(enforcer: PolicyEnforcer, principal: Principal) -> Callable[[str, FieldPath], bool]:

@@ -235,12 +235,28 @@ class SearchMiddleware(LouverMiddleware):
 
     Args:
         queries_per_minute: Searches allowed per caller and minute.
+        descriptions: A folder of `<tool>.json`, whose `searchTerms` find the tools too; that of
+            `DisclosureMiddleware` by default.
+
+    Raises:
+        InvalidDescription: A file of descriptions is malformed.
+        LouverError: Another option is invalid.
     """
 
-    def __init__(self, *, queries_per_minute: int = QUERIES_PER_MINUTE) -> None:
+    def __init__(
+        self,
+        *,
+        queries_per_minute: int = QUERIES_PER_MINUTE,
+        descriptions: str | PathLike[str] | None = None,
+    ) -> None:
         super().__init__()
         check_options(locals())
         self.queries_per_minute = queries_per_minute
+        self.files = None if descriptions is None else DescriptionFiles({"": Path(descriptions)})
+
+    def check_tools(self, tools: Sequence[dict[str, Any]]) -> None:
+        if self.files is not None:
+            self.files.check_names({tool["name"] for tool in tools})
 
 
 class DisclosureMiddleware(LouverMiddleware):

@@ -32,6 +32,7 @@ from louver.server.tools.registry import tool_list_pages
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
+    from louver.catalogue.files.descriptions import DescriptionFiles
     from louver.catalogue.search.document import Named
     from louver.catalogue.search.ranking import Match, Ranking
     from louver.server.request import Next, Request
@@ -50,11 +51,16 @@ _CURSOR: Final = "search:"
 
 
 class Search:
-    """Answers `tools/list` with a query; `named` splits a tool's name into server and name there."""
+    """Answers `tools/list` with a query; `split_name` splits a tool's name into server and name there."""
 
     def __init__(
-        self, split_name: Named = alone, per_minute: int = QUERIES_PER_MINUTE, state: SharedState | None = None
+        self,
+        split_name: Named = alone,
+        per_minute: int = QUERIES_PER_MINUTE,
+        state: SharedState | None = None,
+        files: DescriptionFiles | None = None,
     ) -> None:
+        self._files = files
         self._rankings = Rankings(split_name)
         self._limiter = RateLimiter("queries", per_minute, state=state)
         self._ranking_lock = anyio.Lock()
@@ -93,7 +99,7 @@ class Search:
         caller = request.identity.caller
         listed = [page async for page in tool_list_pages(request, call_next)]
         tools = [tool for page in listed for tool in page.get("tools") or ()]
-        ranking = self._rankings.find(caller, tools) or await self._make_ranking(caller, tools)
+        ranking = await self._ranking(caller, tools)
         binding = [query, caller, ranking.version]
         start = _start(cursor, binding)
         page_size = min(request.matches_a_page, len(tools))
@@ -107,14 +113,23 @@ class Search:
         served = _with_needs(rest, needs, shown) if len(needs) > 1 else rest
         return {**served, **caching, "tools": [match.tool for match in shown], **next_cursor}
 
-    async def _make_ranking(self, caller: Hashable, tools: list[dict[str, Any]]) -> Ranking:
-        """The ranking of a new list; concurrent searches of the same list share one."""
+    async def _ranking(self, caller: Hashable, tools: list[dict[str, Any]]) -> Ranking:
+        """The ranking of a list; concurrent searches of the same new list share one."""
+        terms = self._search_terms()
+        if (ranking := self._rankings.find(caller, tools, terms)) is not None:
+            return ranking
         async with self._ranking_lock:
-            ranking = self._rankings.find(caller, tools)
+            ranking = self._rankings.find(caller, tools, terms)
             if ranking is None:
-                ranking = await in_thread(partial(self._rankings.made, caller, tools))
+                ranking = await in_thread(partial(self._rankings.made, caller, tools, terms))
                 self._rankings.keep(caller, ranking)
             return ranking
+
+    def _search_terms(self) -> dict[str, list[str]]:
+        if self._files is None:
+            return {}
+        self._files.refresh()
+        return self._files.search_terms()
 
 
 def _with_needs(result: dict[str, Any], needs: Sequence[str], matches: Sequence[Match]) -> dict[str, Any]:

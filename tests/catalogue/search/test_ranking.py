@@ -1,5 +1,7 @@
 """What fits a query, in which order; and that it depends on the list alone."""
 
+from types import MappingProxyType
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,9 +21,9 @@ def tool(name, description="", title=None, **parameters):
     return listed if title is None else {**listed, "title": title}
 
 
-def found(tools, query, *, named=None, **options):
+def found(tools, query, *, named=alone, search_terms=MappingProxyType({}), **options):
     """The names of what fits, the best first."""
-    ranking = Ranking(tools) if named is None else Ranking(tools, named)
+    ranking = Ranking(tools, named, search_terms=search_terms)
     return [match.tool["name"] for match in ranking.search(query, **options)]
 
 
@@ -88,6 +90,29 @@ def test_the_server_is_searched_too():
     """DISCLOSURE.md; a server's name stands before those of its tools."""
     tools = [tool("tracker__list", "All of them."), tool("github__list", "All of them.")]
     assert found(tools, "github", named=of_server) == ["github__list"]
+
+
+TERMS = {"send": ["letter", "write to somebody"], "read_file": ["contents"]}
+
+
+def test_a_tool_is_found_by_the_search_terms_of_its_file():
+    """Issue 45: words that its own texts lack."""
+    assert found(TRACKER, "write a letter") == []
+    assert found(TRACKER, "write a letter", search_terms=TERMS) == ["send"]
+    assert found(TRACKER, "contents", search_terms=TERMS) == ["read_file"]
+
+
+def test_a_search_term_weighs_more_than_a_description_and_less_than_a_name():
+    """Issue 45: a field of its own, with a weight of its own."""
+    tools = [tool("a", "database"), tool("b", "other"), tool("database", "other")]
+    assert found(tools, "database", search_terms={"b": ["database"]}) == ["database", "b", "a"]
+
+
+def test_search_terms_push_no_tool_down():
+    """Ours: they do not count as length, so what finds the tool without them finds it as well."""
+    terms = {"read_file": [f"unrelated {number}" for number in range(50)]}
+    for query in ("read", "file", "text", "path"):
+        assert Ranking(TRACKER, search_terms=terms).search(query) == Ranking(TRACKER).search(query)
 
 
 def test_what_is_written_alike_comes_before_what_has_the_same_stem():
@@ -259,9 +284,9 @@ def test_only_what_has_changed_is_read_again(monkeypatch):
     """DISCLOSURE.md: after `list_changed` only the changed server's rows."""
     read = []
 
-    def fields_of(tool, named):
+    def fields_of(tool, named, search_terms):
         read.append(tool["name"])
-        return actual(tool, named)
+        return actual(tool, named, search_terms)
 
     actual = ranking_module.fields_of
     monkeypatch.setattr(ranking_module, "fields_of", fields_of)
@@ -275,6 +300,13 @@ def test_only_what_has_changed_is_read_again(monkeypatch):
     assert [match.tool for match in after.search("writes")] == changed[10:20]
     assert before.search("writes") == []
     assert len(before.search("reads")) == 50
+    read.clear()
+    found_by_term = Ranking(changed, before=after, search_terms={"s3__t30": ["scribble"]})
+    assert read == ["s3__t30"]
+    assert [match.tool for match in found_by_term.search("scribble")] == [changed[30]]
+    read.clear()
+    assert Ranking(changed, before=found_by_term).search("scribble") == []
+    assert read == ["s3__t30"]
 
 
 def test_real_tools_are_found_by_real_tasks():

@@ -12,9 +12,9 @@ def tools(*names):
 
 def ranking(rankings, caller, listed):
     """The caller's ranking of a list, made if it is not there."""
-    found = rankings.find(caller, listed)
+    found = rankings.find(caller, listed, {})
     if found is None:
-        found = rankings.made(caller, listed)
+        found = rankings.made(caller, listed, {})
         rankings.keep(caller, found)
     return found
 
@@ -43,8 +43,8 @@ def test_the_callers_that_were_not_seen_for_longest_are_forgotten(monkeypatch):
     first = ranking(rankings, "ann", tools("a"))
     for caller in ("ben", "ann", "cal"):
         ranking(rankings, caller, tools("a") if caller == "ann" else tools(caller))
-    assert rankings.find("ann", tools("a")) is first
-    assert rankings.find("ben", tools("ben")) is None
+    assert rankings.find("ann", tools("a"), {}) is first
+    assert rankings.find("ben", tools("ben"), {}) is None
 
 
 @pytest.mark.parametrize("most", [4, 1])
@@ -55,5 +55,5 @@ def test_no_more_tools_are_kept_than_fit_but_for_the_latest_list(monkeypatch, mo
     for caller in ("ann", "ben"):
         ranking(rankings, caller, tools("a", "b"))
     latest = ranking(rankings, "cal", tools("c", "d"))
-    assert rankings.find("cal", tools("c", "d")) is latest
-    assert (rankings.find("ben", tools("a", "b")) is not None) == (most == 4)
+    assert rankings.find("cal", tools("c", "d"), {}) is latest
+    assert (rankings.find("ben", tools("a", "b"), {}) is not None) == (most == 4)

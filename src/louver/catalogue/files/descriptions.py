@@ -2,9 +2,11 @@
 
     {"summary": "Get one issue of the tracker.", "description": "Get one issue with its text, people, labels ...",
      "examples": [{"description": "The newest", "input": {"number": 120}}],
-     "usage_guidance": {"numbers": "list_issues tells which there are"}, "error_guidance": {...}}
+     "usage_guidance": {"numbers": "list_issues tells which there are"}, "error_guidance": {...},
+     "searchTerms": ["ticket", "bug report"]}
 
-Every member of a file is optional; name and schemas come from the server. Source: 000 sections 3, 4.4 and 7.
+Every member of a file is optional; name and schemas come from the server. Search terms are ours, and never shown to
+clients. Source: 000 sections 3, 4.4 and 7.
 """
 
 from __future__ import annotations
@@ -17,12 +19,14 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.files.folder import Folder, read_json
 from louver.catalogue.files.line_numbers import line_of
 from louver.catalogue.redacted_text import redact_text
+from louver.catalogue.search.words import words
 from louver.catalogue.summary import summary
 from louver.core.cached import cached_property
 from louver.core.json import digest, is_array, is_object, members, strings
 from louver.core.nearest import did_you_mean
 from louver.core.schema.validate import validator
 from louver.errors import InvalidDescription
+from louver.limits import MAX_SEARCH_TERM_CHARACTERS, MAX_SEARCH_TERMS
 from louver.protocol.headers import HEADER_ANNOTATION, header_names
 from louver.protocol.names import GRANT_ARGUMENT, HINT
 
@@ -39,7 +43,8 @@ logger = logging.getLogger(__name__)
 SUFFIX = ".json"
 _TEXTS = ("summary", "description")
 _GUIDANCE = ("usage_guidance", "error_guidance")
-_KEYS = ("$schema", *_TEXTS, "examples", *_GUIDANCE)
+_TERMS = "searchTerms"
+_KEYS = ("$schema", *_TEXTS, "examples", *_GUIDANCE, _TERMS)
 
 _GRANT_SCHEMA = {
     "type": "string",
@@ -64,8 +69,12 @@ class DescriptionFile:
                 raise InvalidDescription(problem, file=str(path), line=line_of(text, (key,)))
         return cls(path.name.removesuffix(SUFFIX), content, path)
 
+    @property
+    def search_terms(self) -> list[str]:
+        return self.content.get(_TERMS, [])
+
     def redacted(self, names: Names) -> DescriptionFile:
-        """The same without the sentences, examples and notes that contain a denied name."""
+        """The same without the sentences, examples, notes and search terms that contain a denied name."""
         left = {key: _redacted(value, names) for key, value in self.content.items()}
         return replace(self, content={key: value for key, value in left.items() if value})
 
@@ -93,6 +102,11 @@ class DescriptionFiles:
             if tool.startswith(prefix) and (file := folder.find(tool.removeprefix(prefix))) is not None:
                 return self._seen(tool, file)
         return None
+
+    def search_terms(self) -> dict[str, list[str]]:
+        """Tool name -> search terms, of the tools whose files have some."""
+        files = {tool: self.find(tool) for tool in self.tools()}
+        return {tool: file.search_terms for tool, file in files.items() if file is not None and file.search_terms}
 
     def check_names(self, tools: set[str]) -> None:
         for name in self.tools():
@@ -206,4 +220,14 @@ def _problem(key: str, value: Any) -> str | None:
         return "'examples' is a list"
     if key in _GUIDANCE and not (is_object(value) or (isinstance(value, str) and value.strip())):
         return f"{key!r} is a text, or an object of notes"
+    return _problem_of_terms(value) if key == _TERMS else None
+
+
+def _problem_of_terms(value: Any) -> str | None:
+    if not is_array(value) or len(value) > MAX_SEARCH_TERMS:
+        return f'{_TERMS!r} is a list of at most {MAX_SEARCH_TERMS} texts, for example ["ticket", "bug report"]'
+    for place, term in enumerate(value, 1):
+        if not isinstance(term, str) or not words(term) or len(term) > MAX_SEARCH_TERM_CHARACTERS:
+            expected = f"a text with a word, of at most {MAX_SEARCH_TERM_CHARACTERS} characters"
+            return f"number {place} of {_TERMS!r} is not {expected}"
     return None

@@ -1,4 +1,4 @@
-"""The searched text of a tool: name, title, description, parameters, server; also where `tools/list` shows less."""
+"""The searched text of a tool, also where `tools/list` shows less, and the search terms of its description file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from louver.core.json import members
 from louver.limits import MAX_SEARCHED_CHARACTERS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     # Tool name -> its server, and its name there; `alone` is for a single server: its name adds nothing.
     Named = Callable[[str], tuple[str, str]]
@@ -20,13 +20,20 @@ def alone(name: str) -> tuple[str, str]:
     return "", name
 
 
-def fields_of(tool: dict[str, Any], named: Named) -> SearchFields:
+def fields_of(tool: dict[str, Any], named: Named, search_terms: Iterable[str] = ()) -> SearchFields:
     server, name = named(tool["name"])
     parameters = members(members(tool.get("inputSchema")).get("properties"))
     parameter_texts = (
         text for name, schema in parameters.items() for text in (name, _text(members(schema).get("description")))
     )
-    texts = (name, _title(tool), _text(tool.get("description")), "\n".join(parameter_texts), server)
+    texts = (
+        name,
+        _title(tool),
+        _text(tool.get("description")),
+        "\n".join(parameter_texts),
+        server,
+        "\n".join(search_terms),
+    )
     return SearchFields(*(words(text[:MAX_SEARCHED_CHARACTERS]) for text in texts))
 
 

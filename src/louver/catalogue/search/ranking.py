@@ -13,6 +13,7 @@ import hashlib
 from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import chain, cycle, zip_longest
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from louver.catalogue.search.document import alone, fields_of
@@ -22,7 +23,7 @@ from louver.catalogue.search.words import in_one, query_terms
 from louver.core.cached import cached_property
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from louver.catalogue.search.document import Named
 
@@ -45,23 +46,34 @@ class _Document(NamedTuple):
     words: WordWeights
 
     @classmethod
-    def of(cls, tool: dict[str, Any], named: Named) -> _Document:
-        fields = fields_of(tool, named)
+    def of(cls, tool: dict[str, Any], named: Named, search_terms: Sequence[str]) -> _Document:
+        fields = fields_of(tool, named, search_terms)
         text = "\n".join(map(" ".join, fields)).encode("utf-8", "backslashreplace")
         digest = hashlib.blake2b(text, digest_size=16).digest()
         return cls(in_one(named(tool["name"])[1]), digest, WordWeights.of(fields))
 
 
 class Ranking:
-    """The immutable ranking of one list. Tools that the ranking `before` has too are not read again."""
+    """The immutable ranking of one list. Tools that the ranking `before` has too are not read again.
 
-    def __init__(self, tools: Sequence[dict[str, Any]], named: Named = alone, before: Ranking | None = None) -> None:
+    `search_terms` are those of description files: tool name -> terms.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[dict[str, Any]],
+        named: Named = alone,
+        before: Ranking | None = None,
+        search_terms: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> None:
         self.tools = list(tools)
-        read = {} if before is None else {tool["name"]: (tool, of) for tool, of in before._documents_by_tool()}
+        self.search_terms = search_terms
+        read = {} if before is None else before._read()
 
         def document_of(tool: dict[str, Any]) -> _Document:
-            known, of = read.get(tool["name"], (None, None))
-            return of if of is not None and known == tool else _Document.of(tool, named)
+            terms = search_terms.get(tool["name"], ())
+            *known, document = read.get(tool["name"], (None, None, None))
+            return document if document is not None and known == [tool, terms] else _Document.of(tool, named, terms)
 
         self._documents = [document_of(tool) for tool in self.tools]
         words = [document.words for document in self._documents]
@@ -109,5 +121,9 @@ class Ranking:
         unclear = [word for word in terms if len(word) >= _MIN_GUESSED]
         return self._index.scores(list(dict.fromkeys(slip for word in unclear for slip in near(word, known))), unclear)
 
-    def _documents_by_tool(self) -> Iterable[tuple[dict[str, Any], _Document]]:
-        return zip(self.tools, self._documents, strict=True)
+    def _read(self) -> dict[str, tuple[dict[str, Any], Sequence[str], _Document]]:
+        """Tool name -> what was read, and what it gave."""
+        return {
+            tool["name"]: (tool, self.search_terms.get(tool["name"], ()), document)
+            for tool, document in zip(self.tools, self._documents, strict=True)
+        }

@@ -14,7 +14,7 @@ from louver.catalogue.search.ranking import Ranking
 from louver.limits import MAX_CALLERS, MAX_RANKED_TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping, Sequence
 
     from louver.catalogue.search.document import Named
 
@@ -24,17 +24,19 @@ class Rankings:
         self._named = named
         self._latest: OrderedDict[Hashable, Ranking] = OrderedDict()
 
-    def find(self, caller: Hashable, tools: list[dict[str, Any]]) -> Ranking | None:
+    def find(
+        self, caller: Hashable, tools: list[dict[str, Any]], search_terms: Mapping[str, Sequence[str]]
+    ) -> Ranking | None:
         """A ranking of the same list, perhaps made for another caller."""
         rankings = dict.fromkeys((*filter(None, [self._latest.get(caller)]), *self._latest.values()))
-        ranking = next((ranking for ranking in rankings if ranking.tools == tools), None)
+        ranking = next((each for each in rankings if each.tools == tools and each.search_terms == search_terms), None)
         if ranking is not None:
             self.keep(caller, ranking)
         return ranking
 
-    def made(self, caller: Hashable, tools: list[dict[str, Any]]) -> Ranking:
+    def made(self, caller: Hashable, tools: list[dict[str, Any]], search_terms: Mapping[str, Sequence[str]]) -> Ranking:
         """A new ranking, based on the caller's latest. It may take a second, and can be made in a thread."""
-        return Ranking(tools, self._named, self._latest.get(caller))
+        return Ranking(tools, self._named, self._latest.get(caller), search_terms)
 
     def keep(self, caller: Hashable, ranking: Ranking) -> None:
         self._latest[caller] = ranking

@@ -35,9 +35,10 @@ class SearchFields(NamedTuple):
     description: list[str]
     parameters: list[str]
     server: list[str]
+    search_terms: list[str]
 
 
-_WEIGHTS: Final = (3.0, 1.0, 1.0, 1.0, 1.0)
+_WEIGHTS: Final = (3.0, 1.0, 1.0, 1.0, 1.0, 2.0)
 """Of the fields."""
 
 _WRITTEN: Final = 0.5
@@ -56,7 +57,8 @@ class WordWeights(NamedTuple):
         for weight, words in zip(_WEIGHTS, fields, strict=True):
             for word in words:
                 weights[word] = weights.get(word, 0.0) + weight
-        return cls(weights, sum(map(len, fields)))
+        # Search terms do not count as length: they would push down what the tool is found by without them.
+        return cls(weights, sum(map(len, fields)) - len(fields.search_terms))
 
 
 class _Term(NamedTuple):

@@ -35,7 +35,7 @@ async def _run(arguments: Namespace) -> int:
     async with upstreams.open_gateway(config) as (gateway, states):
         rows = [_row(gateway, state, tool) for state in states for tool in state.tools]
     if query is not None:
-        rows = _ranked(query, states, rows)
+        rows = _ranked(query, gateway, states, rows)
     if arguments.json:
         write(rows)
     else:
@@ -55,11 +55,19 @@ def _row(gateway: Gateway, state: UpstreamState, tool: dict[str, Any]) -> dict[s
     }
 
 
-def _ranked(query: str, states: Sequence[UpstreamState], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _ranked(
+    query: str, gateway: Gateway, states: Sequence[UpstreamState], rows: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """The rows of matching tools, best first, with their scores."""
-    tools = [{**tool, "name": f"{state.name}{SEPARATOR}{tool['name']}"} for state in states for tool in state.tools]
+    listed = [(state.name, tool) for state in states for tool in state.tools]
+    tools = [{**tool, "name": f"{server}{SEPARATOR}{tool['name']}"} for server, tool in listed]
+    terms = {
+        named["name"]: gateway.search_terms_of(server, tool)
+        for named, (server, tool) in zip(tools, listed, strict=True)
+    }
     row_by_name = {tool["name"]: row for tool, row in zip(tools, rows, strict=True)}
-    matches = Ranking(tools, split_name if len(states) > 1 else _split_single).search_needs(needs_of(query))
+    ranking = Ranking(tools, split_name if len(states) > 1 else _split_single, search_terms=terms)
+    matches = ranking.search_needs(needs_of(query))
     return [{**row_by_name[match.tool["name"]], "score": match.score} for match in matches]
 
 
