@@ -329,6 +329,19 @@ def test_the_tools_that_fit_a_query(example, config):
     assert {row["server"] for row in one} == {"one"}
 
 
+@pytest.mark.parametrize("servers", [["one"], ["one", "two"]])
+def test_search_terms_of_description_files_find_their_tools(example, config, tmp_path, servers):
+    """Issue 45; the row of a tool does not show them."""
+    folder = tmp_path / "descriptions"
+    folder.mkdir()
+    (folder / "get_user_profile.json").write_text(json.dumps({"searchTerms": ["dossier"]}))
+    path = config(**{name: at(example, descriptions="descriptions") for name in servers})
+    found = louver("tools", "--config", path, "--query", "dossier", "--json").stdout
+    found_at = [(row["server"], row["tool"]) for row in json.loads(found)]
+    assert found_at == [(name, "get_user_profile") for name in servers]
+    assert "dossier" not in found
+
+
 def test_the_tools_that_fit_a_query_as_a_table(example):
     """The score stands beside each, the best twenty are shown."""
     table = louver("tools", "--query", "issues", "--url", example)
@@ -345,9 +358,9 @@ def test_the_tools_that_fit_a_query_as_a_table(example):
 
 def test_a_query_that_is_none_is_refused(example):
     """As on the wire; a white one is none at all."""
-    done = louver("tools", "--query", "x" * 257, "--url", example)
+    done = louver("tools", "--query", "x" * 4097, "--url", example)
     assert done.returncode == 2
-    assert done.stderr == "louver: a query has at most 256 characters, not 257: say it in a few words\n"
+    assert done.stderr == "louver: a query has at most 4096 characters, not 4097: say it in a few words\n"
     assert "score" not in json.loads(louver("tools", "--query", " ", "--json", "--url", example).stdout)[0]
 
 

@@ -29,7 +29,7 @@ from gateway.served import at, at_a_url, config, fixture, serving
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
 from louver.gateway.sdk_server import sdk_server
-from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS, MAX_SEGMENTS
+from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS, MAX_QUERY_CHARACTERS, MAX_SEGMENTS
 from policy.behind import POLICY, client_of, policy, written
 from server.test_refusals import HOSTILE as PROJECTIONS
 from server.test_refusals import include
@@ -225,7 +225,7 @@ ROWS = {
     "projection: an unknown tool": unknown_tool,
     "search: a number": query(query=7),
     "search: a list": query(query=["person"]),
-    "search: 257 characters": query(query="x" * 257),
+    "search: 4,097 characters": query(query="x" * (MAX_QUERY_CHARACTERS + 1)),
     "search: control characters": query(query="a\0b"),
     "search: SQL": query(query="'; DROP TABLE tools; --"),
     "search: regex": query(query="(a+)+$"),

@@ -88,6 +88,10 @@ async def test_the_example_session(tmp_path, transport, mode):
         found = await client.call_tool("search-tools", {"needs": ["add two numbers", "multiply them"]})
         assert [need["tools"][0]["luaName"] for need in found.structured_content["needs"]] == ["add", "multiply"]
         assert "For add two numbers:\n- calculator.add: " in text_of(found)
+        for needs in (["add two numbers"] * 2, ["add two numbers; multiply them"], ["???", "add two numbers"]):
+            found = await client.call_tool("search-tools", {"needs": needs})
+            assert found.structured_content["needs"][0]["need"] == needs[-1]
+            assert "add" in [each["luaName"] for each in found.structured_content["needs"][0]["tools"]]
         there = {"luaServerName": "calculator", "luaToolName": "add"}
         details = await client.call_tool("tool-details", there)
         assert text_of(details).endswith(

@@ -26,9 +26,11 @@ def needs_of(query: str) -> list[str]:
     lines = _with_words(query.splitlines(), 1)
     if len(lines) > 1:
         return lines[:MAX_NEEDS]
-    clauses = _with_words(_CLAUSE_END.split(query), _MIN_WORDS)
+    # Lines that are equal, or have no word, are no further needs.
+    whole = lines[0] if lines else query
+    clauses = _with_words(_CLAUSE_END.split(whole), _MIN_WORDS)
     # The whole query finds more than its clauses, where they are about one thing.
-    return [query, *clauses][:MAX_NEEDS] if len(clauses) > 1 else [query]
+    return [whole, *clauses][:MAX_NEEDS] if len(clauses) > 1 else [whole]
 
 
 def _with_words(parts: Iterable[str], least: int) -> list[str]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from louver.catalogue.search.needs import needs_of
 from louver.catalogue.summary import summary
 from louver.concurrency.offload import yielding
 from louver.core.choices import check_choice
@@ -75,10 +76,10 @@ class DiscoveryService:
         query = query_of(needs)
         found = await self._visible_servers.search(query)
         servers, lua_tools = {name: lua for lua, name in self._server_names().items()}, await self._lua_tools()
-        by_need: dict[str, list[dict[str, Any]]] = {need: [] for need in query.splitlines()}
+        by_need: dict[str, list[dict[str, Any]]] = {need: [] for need in needs_of(query)}
         for tool in found.tools:
             server, name = self._visible_servers.split_name(tool["name"])
-            need = found.need_of.get(tool["name"], query)
+            need = found.need_of.get(tool["name"], next(iter(by_need)))
             by_need[need].append(
                 {
                     "server": server,
