@@ -628,7 +628,7 @@ async def test_a_list_is_read_once_for_all_who_search_it_at_once(monkeypatch):
     async with anyio.create_task_group() as tasks:
         for _ in range(5):
             tasks.start_soon(search)
-    assert made_by.count("made") == 1
+    assert made_by.count("Ranking") == 1
 
 
 async def test_tools_of_several_servers_are_found_by_their_server(era):

@@ -10,7 +10,6 @@ cursor is bound to query, caller and list; it is no secret and grants nothing.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -121,7 +120,7 @@ class Search:
         async with self._ranking_lock:
             ranking = self._rankings.find(caller, tools, terms)
             if ranking is None:
-                ranking = await in_thread(partial(self._rankings.made, caller, tools, terms))
+                ranking = await in_thread(self._rankings.maker(caller, tools, terms))
                 self._rankings.keep(caller, ranking)
             return ranking
 

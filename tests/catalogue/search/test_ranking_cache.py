@@ -2,7 +2,10 @@
 
 import pytest
 
+from louver.catalogue.search import ranking as ranking_module
 from louver.catalogue.search import ranking_cache as rankings_module
+from louver.catalogue.search import text_index as text_index_module
+from louver.catalogue.search.ranking import Ranking
 from louver.catalogue.search.ranking_cache import Rankings
 
 
@@ -14,7 +17,7 @@ def ranking(rankings, caller, listed):
     """The caller's ranking of a list, made if it is not there."""
     found = rankings.find(caller, listed, {})
     if found is None:
-        found = rankings.made(caller, listed, {})
+        found = rankings.maker(caller, listed, {})()
         rankings.keep(caller, found)
     return found
 
@@ -34,6 +37,36 @@ def test_callers_with_other_lists_have_rankings_of_their_own():
     assert [match.tool["name"] for match in whole.search("secrte")] == ["secret"]
     alone = ranking(Rankings(), "cal", tools("a"))
     assert part.search("reads") == alone.search("reads")
+
+
+@pytest.mark.parametrize("caller", ["ann", "ben"])
+def test_of_10_000_tools_only_those_of_the_changed_server_are_indexed_again(monkeypatch, caller):
+    """Issue 45: whoever asks first; a test that counts texts and stems, not time."""
+    read, stemmed = [], []
+    monkeypatch.setattr(ranking_module, "fields_of", recording(ranking_module.fields_of, read))
+    monkeypatch.setattr(text_index_module, "stems", recording(text_index_module.stems, stemmed))
+    rankings = Rankings()
+    before = [tool for server in range(100) for tool in tools(*(f"s{server}__t{n}" for n in range(100)))]
+    ranking(rankings, "ann", before)
+    assert len(read) == 10_000
+    read.clear()
+    stemmed.clear()
+    written = [{**tool, "description": "Writes."} if tool["name"].startswith("s7__") else tool for tool in before]
+    after = ranking(rankings, caller, written)
+    assert [tool["name"] for tool in read] == [f"s7__t{n}" for n in range(100)]
+    assert stemmed == [["writes"]]
+    assert after.search("write", most=200) == Ranking(written).search("write")
+    assert after.search("read", most=20) == Ranking(written).search("read", most=20)
+
+
+def recording(function, arguments):
+    """The function, which keeps the first argument of each call."""
+
+    def call(first, *rest):
+        arguments.append(first)
+        return function(first, *rest)
+
+    return call
 
 
 def test_the_callers_that_were_not_seen_for_longest_are_forgotten(monkeypatch):

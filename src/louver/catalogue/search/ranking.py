@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from heapq import nsmallest
+from heapq import nlargest
 from itertools import chain, cycle, zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from louver.catalogue.search.document import Named
+
+# Below the score of any tool that matches.
+_LEAST_SCORE = 1e-12
 
 # In code points. Shorter words are not corrected: too many words are near them.
 _MIN_GUESSED = 3
@@ -107,9 +110,11 @@ class Ranking:
         scores = self._scores(query)
         # A tool whose name is the query is ahead of all others; equals keep the order of the list.
         first = {place for place in self._places.get(in_one(query), ()) if scores[place]}
-        ranked = [(place not in first, -score, place) for place, score in enumerate(scores) if score]
-        best = sorted(ranked) if most is None else nsmallest(most, ranked)
-        return ((place, -score) for _, score, place in best)
+        # Of the tools that match, or of the best: no other is sorted.
+        least = max(_LEAST_SCORE, 0.0 if most is None else min(nlargest(most, scores), default=0.0))
+        places = [place for place, score in enumerate(scores) if score >= least]
+        best = sorted({*places, *first}, key=lambda place: (place not in first, -scores[place], place))
+        return ((place, scores[place]) for place in best[:most])
 
     def _scores(self, query: str) -> list[float]:
         """By the words, or by their corrections and what begins with them if no tool has one."""

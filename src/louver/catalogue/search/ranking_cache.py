@@ -7,6 +7,7 @@ equal lists share a ranking, and a changed list reuses the rows of the list befo
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.search.document import alone
@@ -14,7 +15,7 @@ from louver.catalogue.search.ranking import Ranking
 from louver.limits import MAX_CALLERS, MAX_RANKED_TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from louver.catalogue.search.document import Named
 
@@ -34,9 +35,12 @@ class Rankings:
             self.keep(caller, ranking)
         return ranking
 
-    def made(self, caller: Hashable, tools: list[dict[str, Any]], search_terms: Mapping[str, Sequence[str]]) -> Ranking:
-        """A new ranking, based on the caller's latest. It may take a second, and can be made in a thread."""
-        return Ranking(tools, self._named, self._latest.get(caller), search_terms)
+    def maker(
+        self, caller: Hashable, tools: list[dict[str, Any]], search_terms: Mapping[str, Sequence[str]]
+    ) -> Callable[[], Ranking]:
+        """What makes a new ranking, based on the caller's latest or another's. It can run in a thread: for a second."""
+        before = self._latest.get(caller) or next(reversed(self._latest.values()), None)
+        return partial(Ranking, tools, self._named, before, search_terms)
 
     def keep(self, caller: Hashable, ranking: Ranking) -> None:
         self._latest[caller] = ranking
