@@ -3,8 +3,8 @@
     {"query": "Draw a flowchart of a sorting algorithm ...", "gold": [["mermaid-validator::validateMermaid"]]}
 
 A task has steps, and for each step one tool or several, any of which is right. Recall@k is the share of a task's steps
-for which a right tool stands among the first k, MRR is one over the rank of the first right tool; both are means
-over all tasks.
+for which a right tool stands among the first k, MRR is one over the rank of the first right tool, and nDCG@k counts the
+first right tool of each step, the less the later it stands; all are means over all tasks.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import gzip
 import json
 from dataclasses import dataclass
 from functools import cache
+from math import log2
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
@@ -40,10 +41,22 @@ class Task:
         """The share of the steps that are served by the first `k` of ranked tools."""
         return mean(not step.isdisjoint(ranked[:k]) for step in self.steps)
 
+    def ndcg(self, ranked: Sequence[str], k: int) -> float:
+        """The gain of each step that is served first by one of the first `k`, as a share of the best possible gain."""
+        first = [next((rank for rank, name in enumerate(ranked[:k]) if name in step), None) for step in self.steps]
+        # One tool may serve several steps, and counts once.
+        gains = [_gain(rank) for rank in {rank for rank in first if rank is not None}]
+        return sum(gains) / sum(map(_gain, range(min(k, len(self.steps)))))
+
     def reciprocal_rank(self, ranked: Sequence[str]) -> float:
         """One over the rank of the first tool that serves any step; 0 if none does."""
         right = frozenset().union(*self.steps)
         return next((1 / rank for rank, name in enumerate(ranked, 1) if name in right), 0.0)
+
+
+def _gain(rank: int) -> float:
+    """From rank 0; a discounted gain of information retrieval."""
+    return 1 / log2(rank + 2)
 
 
 @cache

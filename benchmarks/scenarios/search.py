@@ -1,12 +1,12 @@
 """Search: how well tools are found by real tasks, and how long that takes.
 
-    query               the best 20 of 100, 1,000 and 10,000 tools; of 94 tasks, cut to the longest query that is served
-    rebuild             from a list of 10,000 tools to the first answer
-    rebuild, changed    likewise, where 100 tools of one server have changed
-    Recall@k, MRR       of 94 tasks among 527 real tools, whole and cut to the longest query that is served
+    Recall@k, nDCG@10, MRR    of 94 tasks among 527 real tools, and how far needs differ from whole queries
+    query                     the best 20 of 100, 1,000 and 10,000 tools, by each task: median, p95 and p99
+    index                     from a list of so many tools to the first answer
+    index, changed            likewise, where 100 tools of one server have changed
 
-Beside ours stand FastMCP's search transform (BM25), which is installed on first use, and what contains the whole query.
-Times are CPU time: the median of all tasks, from the fastest to the slowest. FastMCP is timed in few rounds.
+`louver` searches as it serves: by needs, and nothing for a query that is too long. Beside it stand FastMCP's search
+transform and bm25s, which are installed on first use. Times are CPU time.
 """
 
 from __future__ import annotations
@@ -15,107 +15,140 @@ import gc
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from statistics import mean, median
+from statistics import mean, median, quantiles
 from time import thread_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from benchmarks import tasks
-from benchmarks.measuring import timed
+from benchmarks import figures, tasks
+from benchmarks.chart import svg
+from benchmarks.corpus import FILE
+from benchmarks.measuring import row, timed
+from benchmarks.paired import interval
 from benchmarks.results import Group, Row
+from louver.catalogue.search.needs import needs_of
 from louver.catalogue.search.ranking import Ranking
-from louver.core.json import compact
 from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS
 from tests.stock.run import REQUIREMENTS, StockError, python_with
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from benchmarks.scenarios import Setting
 
+    Search = Callable[[Ranking, str, int], list[str]]
+
 SIZES = (100, 1_000, 10_000)
 CHANGED = 100
-CUTS = {"whole": None, "256 characters": MAX_QUERY_CHARACTERS}
-KS = (1, 5, 10, 20)
 PEER_ROUNDS = 2
-"""Of FastMCP, which takes seconds for all tasks among 10,000 tools."""
+"""FastMCP takes seconds for all tasks among 10,000 tools."""
+PERCENTILES = {"query": 50, "query, p95": 95, "query, p99": 99}
+SCORES: dict[str, Callable[[tasks.Task, Sequence[str]], float]] = {
+    **{f"Recall@{k}": partial(tasks.Task.recall, k=k) for k in (1, 5, 10, 20)},
+    "nDCG@10": partial(tasks.Task.ndcg, k=10),
+    "MRR": tasks.Task.reciprocal_rank,
+}
+PAIRED = "needs against whole"
+FOUND = max(20, MATCHES_A_PAGE)
 
-Names = list[list[str]]
-"""For each query the names of the tools that are found, in order."""
 
-Score = Callable[[tasks.Task, Sequence[str]], float]
+class Peer(NamedTuple):
+    """A search that runs in an environment of its own."""
+
+    script: str
+    requirements: tuple[str, ...]
+
+
+PEERS = {
+    "FastMCP": Peer("fastmcp_search.py", (REQUIREMENTS["fastmcp_v4"],)),
+    "bm25s": Peer("bm25s_search.py", ("bm25s>=0.3,<0.4", "PyStemmer>=3,<4")),
+}
+
+
+def _by_needs(ranking: Ranking, query: str, most: int) -> list[str]:
+    return [match.tool["name"] for match in ranking.search_needs(needs_of(query), 0, most)]
+
+
+def _whole(ranking: Ranking, query: str, most: int) -> list[str]:
+    return [match.tool["name"] for match in ranking.search(query, 0, most)]
+
+
+OURS: dict[str, Search] = {"louver, whole": _whole, "louver": _by_needs}
 
 
 def run(setting: Setting) -> Iterator[Group]:
     """Times, then what is found."""
-    python = _peer() if setting.peers else None
-    queries = [task.query[:MAX_QUERY_CHARACTERS] for task in tasks.tasks()]
+    if not FILE.exists():
+        print("search is left out: its tasks are in ../shared, which is not there", file=sys.stderr)
+        return
+    peers = dict(_installed()) if setting.peers else {}
     for size in SIZES:
-        tools = tasks.many(size)
-        rows = [Row.over("louver", _times(Ranking(tools, _named), queries, setting.rounds))]
-        if python is not None:
-            asked = _ask(python, tools, queries, most=MATCHES_A_PAGE, rounds=min(PEER_ROUNDS, setting.rounds))
-            rows.append(Row.over("FastMCP", asked["seconds"]))
-        yield Group("query", f"{size:,} tools", 0, "s", None, tuple(rows))
-    yield from _rebuilds(setting)
-    yield from _quality(python)
+        yield from _times(size, peers, setting.rounds)
+    yield _changed(setting.rounds)
+    yield from _quality(peers)
 
 
-def _times(ranking: Ranking, queries: Sequence[str], rounds: int) -> list[float]:
-    """The seconds that each query takes."""
+def _times(size: int, peers: dict[str, Path], rounds: int) -> Iterator[Group]:
+    tools = tasks.many(size)
+    # For all the same queries, though others than Louver would take longer ones.
+    queries = [task.query[:MAX_QUERY_CHARACTERS] for task in tasks.tasks()]
+    ranking = Ranking(tools, _named)
+    asked = {name: _ask(peers, name, tools, queries, min(PEER_ROUNDS, rounds)) for name in peers}
+    seconds = {name: each["seconds"] for name, each in asked.items()}
+    seconds |= {
+        name: _seconds(partial(search, ranking, most=MATCHES_A_PAGE), queries, rounds) for name, search in OURS.items()
+    }
+    payload = f"{size:,} tools"
+    for case, percentile in PERCENTILES.items():
+        rows = (Row.exact(name, quantiles(each, n=100)[percentile - 1]) for name, each in seconds.items())
+        yield Group(case, payload, 0, "s", None, tuple(rows))
+    ours = timed({"louver": partial(_first_answer, tools, None)}, rounds)
+    yield Group("index", payload, 0, "s", None, (*(row(name, each["index"]) for name, each in asked.items()), *ours))
+
+
+def _seconds(search: Callable[[str], object], queries: Sequence[str], rounds: int) -> list[float]:
+    """What each query takes."""
     samples: list[list[float]] = [[] for _ in queries]
     for _ in range(rounds):
         gc.collect()
         gc.disable()
         for query, taken in zip(queries, samples, strict=True):
             started = thread_time()
-            ranking.search(query, 0, MATCHES_A_PAGE)
+            search(query)
             taken.append(thread_time() - started)
         gc.enable()
     return [median(taken) for taken in samples]
 
 
-def _rebuilds(setting: Setting) -> Iterator[Group]:
+def _changed(rounds: int) -> Group:
     tools = tasks.many(SIZES[-1])
     before = Ranking(tools, _named)
     after = [{**tool, "description": "Changed."} if at < CHANGED else tool for at, tool in enumerate(tools)]
-    for case, work in {
-        "rebuild": partial(_first_answer, tools, None),
-        "rebuild, changed": partial(_first_answer, after, before),
-    }.items():
-        yield Group(case, f"{len(tools):,} tools", 0, "s", None, timed({"louver": work}, setting.rounds))
+    work = partial(_first_answer, after, before)
+    return Group("index, changed", f"{len(tools):,} tools", 0, "s", None, timed({"louver": work}, rounds))
 
 
 def _first_answer(tools: list[dict[str, Any]], before: Ranking | None) -> None:
     Ranking(tools, _named, before).search("create an issue", 0, MATCHES_A_PAGE)
 
 
-def _quality(python: Path | None) -> Iterator[Group]:
-    found = {payload: _found(python, [task.query[:cut] for task in tasks.tasks()]) for payload, cut in CUTS.items()}
-    scores: dict[str, Score] = {f"Recall@{k}": partial(_recall, k) for k in KS} | {"MRR": tasks.Task.reciprocal_rank}
-    for case, score in scores.items():
-        for payload, names in found.items():
-            rows = [Row.exact(name, mean(map(score, tasks.tasks(), ranked))) for name, ranked in names.items()]
-            yield Group(case, payload, 0, "score", None, tuple(rows))
-
-
-def _found(python: Path | None, queries: Sequence[str]) -> dict[str, Names]:
-    """What each candidate finds among the real tools."""
-    tools = list(tasks.tools())
+def _quality(peers: dict[str, Path]) -> Iterator[Group]:
+    tools, queries = list(tasks.tools()), [task.query for task in tasks.tasks()]
     ranking = Ranking(tools, _named)
-    found = {
-        "substring": [_containing(tools, query) for query in queries],
-        "louver": [[match.tool["name"] for match in ranking.search(query)] for query in queries],
+    found: dict[str, list[list[str]]] = {name: _ask(peers, name, tools, queries, 0)["names"] for name in peers}
+    # A query that is refused finds nothing.
+    found |= {
+        name: [search(ranking, query, FOUND) if len(query) <= MAX_QUERY_CHARACTERS else [] for query in queries]
+        for name, search in OURS.items()
     }
-    if python is not None:
-        found["FastMCP"] = _ask(python, tools, queries, most=len(tools), rounds=0)["names"]
-    return found
-
-
-def _recall(k: int, task: tasks.Task, ranked: Sequence[str]) -> float:
-    return task.recall(ranked, k)
+    payload = f"{len(queries)} tasks"
+    for case, score in SCORES.items():
+        scores = {name: list(map(score, tasks.tasks(), ranked)) for name, ranked in found.items()}
+        rows = (Row.exact(name, mean(each)) for name, each in scores.items())
+        yield Group(case, payload, 0, "score", None, tuple(rows))
+        differences = [needs - whole for needs, whole in zip(scores["louver"], scores["louver, whole"], strict=True)]
+        yield Group(f"{case}, {PAIRED}", payload, 0, "score", None, (Row("louver", *interval(differences)),))
 
 
 def _named(name: str) -> tuple[str, str]:
@@ -123,22 +156,53 @@ def _named(name: str) -> tuple[str, str]:
     return server, own
 
 
-def _containing(tools: Sequence[dict[str, Any]], query: str) -> list[str]:
-    """What a server finds that looks for the query as it is, in the order of the list."""
-    return [tool["name"] for tool in tools if query.casefold() in compact(tool).casefold()]
+def _installed() -> Iterator[tuple[str, Path]]:
+    """The peers that are to be had, each with its Python; of another the reason is printed."""
+    for name, peer in PEERS.items():
+        try:
+            yield name, python_with(*peer.requirements)
+        except StockError as error:
+            print(f"{name} is left out: {error}", file=sys.stderr)
 
 
-def _peer() -> Path | None:
-    """A Python that has FastMCP, if one is to be had; if not, why not is told."""
-    try:
-        return python_with(REQUIREMENTS["fastmcp_v4"])
-    except StockError as error:
-        print(f"FastMCP is left out: {error}", file=sys.stderr)
-        return None
-
-
-def _ask(python: Path, tools: Sequence[dict[str, Any]], queries: Sequence[str], **options: int) -> dict[str, Any]:
-    given = json.dumps({"tools": tools, "queries": queries, **options})
-    script = Path(__file__).parents[1] / "fastmcp_search.py"
-    done = subprocess.run([python, script], input=given, capture_output=True, text=True, check=True, encoding="utf-8")
+def _ask(
+    peers: dict[str, Path], name: str, tools: Sequence[dict[str, Any]], queries: Sequence[str], rounds: int
+) -> dict[str, Any]:
+    given = json.dumps({"tools": tools, "queries": queries, "most": FOUND, "rounds": rounds})
+    script = Path(__file__).parents[1] / PEERS[name].script
+    done = subprocess.run(
+        [peers[name], script], input=given, capture_output=True, text=True, check=True, encoding="utf-8"
+    )
     return json.loads(done.stdout)
+
+
+def tables(groups: Sequence[Group]) -> list[str]:
+    """The figures as the lines of two Markdown tables: what is found, and how long it takes, against `louver`."""
+    found = {(group.case, group.payload): group for group in groups}
+    names = [each.name for each in groups[0].rows]
+    lines = [f"| | {' | '.join(names)} | {PAIRED} |", "|---" * (len(names) + 2) + "|"]
+    for (case, payload), group in found.items():
+        if group.unit == "score" and not case.endswith(PAIRED):
+            (paired,) = found[f"{case}, {PAIRED}", payload].rows
+            difference = f"{paired.median:+.3f} ({paired.low:+.3f} to {paired.high:+.3f})"
+            scores = [figures.figure(each.median, "score") for each in group.rows]
+            lines.append(f"| {' | '.join([case, *scores, difference])} |")
+    lines += [f"| | | {' | '.join(names)} |", "|---" * (len(names) + 2) + "|"]
+    for (case, payload), group in found.items():
+        if group.unit == "s":
+            cells = [_time(group, name) for name in names]
+            lines.append(f"| {' | '.join([payload, case, *cells])} |")
+    return lines
+
+
+def _time(group: Group, name: str) -> str:
+    value, ours = group.median(name), group.median("louver")
+    if value is None or ours is None:
+        return ""
+    told = figures.figure(value, group.unit)
+    return told if name.startswith("louver") else f"{told}, {figures.ratio(value / ours)}"
+
+
+def chart(groups: Sequence[Group]) -> str:
+    """The median queries, and the indexes."""
+    return svg("search", [group for group in groups if group.case in ("query", "index", "index, changed")])
