@@ -101,7 +101,10 @@ def _times(size: int, peers: dict[str, Path], rounds: int) -> Iterator[Group]:
     }
     payload = f"{size:,} tools"
     for case, percentile in PERCENTILES.items():
-        rows = (Row.exact(name, quantiles(each, n=100)[percentile - 1]) for name, each in seconds.items())
+        rows = (
+            Row.exact(name, quantiles(each, n=100, method="inclusive")[percentile - 1])
+            for name, each in seconds.items()
+        )
         yield Group(case, payload, 0, "s", None, tuple(rows))
     ours = timed({"louver": partial(_first_answer, tools, None)}, rounds)
     yield Group("index", payload, 0, "s", None, (*(row(name, each["index"]) for name, each in asked.items()), *ours))

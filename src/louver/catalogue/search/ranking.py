@@ -120,7 +120,7 @@ class Ranking:
         """By the words, or by their corrections and what begins with them if no tool has one."""
         terms, known = query_terms(query), self._index.known
         # As one word too: some authors write together what others write apart.
-        scores = self._index.scores(list(dict.fromkeys((*terms, *known.keys() & {in_one(query)}))))
+        scores = self._index.scores(list(dict.fromkeys((*terms, *known & {in_one(query)}))))
         if any(scores):
             return scores
         unclear = [word for word in terms if len(word) >= _MIN_GUESSED]

@@ -9,7 +9,7 @@ formula: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009; we
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -72,16 +72,17 @@ class TextIndex:
     """An immutable index. With another one, whose stems are known, it is made faster."""
 
     def __init__(self, tools: Sequence[WordWeights], before: TextIndex | None = None) -> None:
-        self.known: Mapping[str, int] = Counter(word for tool in tools for word in tool.weights)
+        occurrences: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+        for place, tool in enumerate(tools):
+            for word, weight in tool.weights.items():
+                occurrences[word].append((place, weight))
+        self._occurrences = dict(occurrences)
+        self.known = self._occurrences.keys()
         self._stem_of = _stems_of(self.known, {} if before is None else before._stem_of)
         count = len(tools) + _BLANKS
         average = (sum(tool.length for tool in tools) + _BLANKS * _BLANK_LENGTH) / count
         self._norms = [_K1 * (1 - _B + _B * tool.length / average) for tool in tools]
         self._count = count
-        self._occurrences: dict[str, list[tuple[int, float]]] = {word: [] for word in self.known}
-        for place, tool in enumerate(tools):
-            for word, weight in tool.weights.items():
-                self._occurrences[word].append((place, weight))
         self._words_of: dict[str, list[str]] = {}
         for word in self.known:
             self._words_of.setdefault(self._stem_of[word], []).append(word)
