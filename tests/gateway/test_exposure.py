@@ -86,8 +86,13 @@ async def test_the_example_has_it_too():
 
 async def test_tools_are_searched_too(tmp_path):
     """DISCLOSURE.md, "Search": over all servers, by their names too; searching grants nothing."""
-    options = config(tmp_path, {"records": fixture("records"), "all": fixture("everything")}, exposure="minimal")
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "find_prose.json").write_text(json.dumps({"searchTerms": ["verse"]}))
+    records = fixture("records", descriptions="files")
+    options = config(tmp_path, {"records": records, "all": fixture("everything")}, exposure="minimal")
     with serving(*options) as served, httpx2.Client(trust_env=False) as http:
+        by_term = asked(http, served.url, "tools/list", query="verse")["tools"]
+        assert [tool["name"] for tool in by_term] == ["records__find_prose"]
         found = asked(http, served.url, "tools/list", query="find records")["tools"]
         assert found[0]["name"] == "records__find"
         assert found[0]["inputSchema"] == OPEN

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.anyio
 
 POLICY = {"version": "1", "tools": {"*": {"rules": RULES}, "read_salaries": {"rules": RULES[:1]}}}
 QUERIES = (
-    *("note", "person", "take a note of a person", "human", "find_person"),
+    *("note", "person", "take a note of a person", "human", "jot", "find_person"),
     *("read_salaries", "salaries", "slaries", "sala", "payroll", "payrol", "ssn", "sns", "ssn of a human"),
     "take note 3\nread salaries\nfind a person\nfind the ssn",
     "Find a human, then read the salaries. Note the ssn; take note 7",
@@ -153,8 +153,6 @@ async def test_a_search_is_the_same_whether_what_is_denied_exists_or_not(tmp_pat
     for denied in (True, False):
         folder = tmp_path / str(denied)
         folder.mkdir()
-        for roles in ("admin",), ():
-            seen[denied, roles] = []
         who = Somebody("admin")
         async with place(folder, era, who, denied, **options) as wire:
             for roles in ("admin",), ():
@@ -163,5 +161,6 @@ async def test_a_search_is_the_same_whether_what_is_denied_exists_or_not(tmp_pat
                 seen[denied, roles] = [[await search(wire, query) for query in QUERIES], [*ranked]]
     assert seen[True, ()] == seen[False, ()]
     assert seen[True, ("admin",)] != seen[False, ("admin",)]
-    assert any("find_person" in name for found in seen[True, ()][1] for name, *_ in found)
+    # By a search term that is nobody's secret, and by nothing else.
+    assert any([name.partition("take_")[2] for name, *_ in found] == ["note_7"] for found in seen[True, ()][1])
     assert "salaries" in json.dumps(seen[True, ("admin",)][1])
