@@ -13,6 +13,7 @@ import hashlib
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import chain, cycle, zip_longest
+from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from louver.catalogue.search.document import Named
-
-# Below the score of any tool that matches.
-_LEAST_SCORE = 1e-12
 
 # In code points. Shorter words are not corrected: too many words are near them.
 _MIN_GUESSED = 3
@@ -110,8 +108,9 @@ class Ranking:
         scores = self._scores(query)
         # A tool whose name is the query is ahead of all others; equals keep the order of the list.
         first = {place for place in self._places.get(in_one(query), ()) if scores[place]}
-        # Of the tools that match, or of the best: no other is sorted.
-        least = max(_LEAST_SCORE, 0.0 if most is None else min(nlargest(most, scores), default=0.0))
+        # Only the best are sorted.
+        matching = filter(None, scores)
+        least = min(matching if most is None else nlargest(most, matching), default=inf)
         places = [place for place, score in enumerate(scores) if score >= least]
         best = sorted({*places, *first}, key=lambda place: (place not in first, -scores[place], place))
         return ((place, scores[place]) for place in best[:most])
