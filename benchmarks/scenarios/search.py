@@ -3,7 +3,7 @@
     Recall@k, nDCG@10, MRR    of 94 tasks among 527 real tools, and how far needs differ from whole queries
     query                     the best 20 of 100, 1,000 and 10,000 tools, by each task: median, p95 and p99
     index                     from a list of so many tools to the first answer
-    index, changed            likewise, where 100 tools of one server have changed
+    index, changed            likewise, where 100 tools have changed
 
 `louver` searches as it serves: by needs, and nothing for a query that is too long. Beside it stand FastMCP's search
 transform and bm25s, which are installed on first use. Times are CPU time.
