@@ -154,6 +154,13 @@ def test_an_interval_is_of_paired_differences_and_the_same_every_time():
     assert interval([0.5] * 9) == (0.5, 0.5, 0.5)
 
 
+def test_search_is_left_out_without_its_tasks(tmp_path, monkeypatch, capsys):
+    """Issue 45: with the reason."""
+    monkeypatch.setattr(search, "FILE", tmp_path / "nowhere")
+    assert list(search.run(SMALL)) == []
+    assert capsys.readouterr().err == "search is left out: its tasks are in ../shared, which is not there\n"
+
+
 @pytest.mark.parametrize("query", ["create an issue", "x" * 4097])
 def test_a_query_that_is_refused_finds_nothing(query, monkeypatch):
     """Issue 45: it counts as 0 in every score."""
