@@ -18,6 +18,8 @@ SECTIONS = {
     "server": "a server",
     "gateway": "settings of the gateway",
     "upstream": "settings for a server",
+    "toolRule": "a rule for tools",
+    "who": "callers",
     "rule": "a rule of guidance",
     "when": "when a rule fires",
     "host": "a host",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
@@ -56,11 +56,13 @@ if TYPE_CHECKING:
     from louver.catalogue.learned import LearnedFields
     from louver.catalogue.policy.policy import Policy
     from louver.catalogue.policy.principal import Principal
+    from louver.catalogue.tool_rules import ToolRules
     from louver.gateway.config import model
     from louver.gateway.config.model import AuditSettings
     from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.discovery.service import DiscoveryService
     from louver.gateway.transports.transport import Listener, Transport
+    from louver.gateway.upstream.derived_tools import DerivedTools
     from louver.gateway.upstream.policy_guard import Guard
     from louver.gateway.upstream.processes import IdleProcess
     from louver.jsonrpc.codec import Params
@@ -90,10 +92,11 @@ class UpstreamState:
     name: str
     transport: str
     version: str | None  # protocol revision; `None` without a session
-    tools: list[dict[str, Any]]
+    tools: list[dict[str, Any]]  # that any client has
     problem: str | None = None  # why there is no session
     projectable: int = 0  # tools with an output schema, from their server or from a file
     instructions: str = ""
+    own_tools: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])  # as the server lists them
 
 
 class Replica(NamedTuple):
@@ -255,9 +258,9 @@ class Gateway:
         return DiscoveryService(VisibleServers(self.upstreams, caller.client, ask))
 
     async def call(self, upstream: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Call a tool, by its upstream's name for it, as the gateway itself; the answer is not projected."""
-        caller = _gateway_caller()
-        params = {"name": tool, "arguments": dict(arguments)}
+        """Call a tool, by a name that a client of its upstream alone knows, as the gateway itself, unprojected."""
+        caller, rules = _gateway_caller(), self._rules_of(upstream)
+        params = {"name": tool if rules is None else rules.tool_of(tool), "arguments": dict(arguments)}
         return await self._dispatcher.call_once(
             self.upstreams[upstream], caller, "tools/call", with_envelope(params, GATEWAY_IDENTITY.envelope)
         )
@@ -301,12 +304,14 @@ class Gateway:
         return tool.get("outputSchema") is not None or self._schema_file(upstream, tool) is not None
 
     def problems_of(self, state: UpstreamState) -> list[str]:
-        """Problems of an upstream's guidance, views, schemas, descriptions and policy."""
+        """Problems of an upstream's guidance, views, schemas, descriptions, policy and tool rules."""
         problems: list[str] = []
         if state.problem is None:
             problems += self._files.mismatches(state.name, {tool["name"] for tool in state.tools})
-            policy = next((each.policy for each in self._config.upstreams if each.name == state.name), None)
-            problems += [] if policy is None else policy.validation_errors(state.tools)
+            config = next(each for each in self._config.upstreams if each.name == state.name)
+            problems += [] if config.policy is None else config.policy.validation_errors(state.own_tools)
+            names = [tool["name"] for tool in state.own_tools]
+            problems += [] if config.tools is None else config.tools.validation_errors(names)
         for tool in state.tools:
             file = self._schema_file(state.name, tool)
             if file is not None and tool.get("outputSchema") is not None:
@@ -317,6 +322,9 @@ class Gateway:
             except InvalidView as error:
                 problems.append(error.message)
         return [f"{state.name}: {problem}" for problem in problems]
+
+    def _rules_of(self, upstream: str) -> ToolRules | None:
+        return next(each.tools for each in self._config.upstreams if each.name == upstream)
 
     async def _wait_closed(self, *scripts: ScriptRunner) -> None:
         """Wait until closed sessions have ended, and close scripts."""
@@ -341,7 +349,9 @@ class Gateway:
         self._reconfigure(config)
         self._files = files
         self._dispatcher = Dispatcher(
-            self._pending_calls, {name: upstream.guard for name, upstream in self.upstreams.items()}
+            self._pending_calls,
+            {name: upstream.guard for name, upstream in self.upstreams.items()},
+            {each.name: _derived_tools(each.name, each.tools) for each in config.upstreams if each.tools is not None},
         )
         self._processes.limit = self._max_processes(config)
         server_ids = {each.name: each.server_id for each in config.upstreams}
@@ -466,11 +476,16 @@ class Gateway:
         try:
             session = await upstream.session()
             version, has_tools = session.negotiation.version, session.negotiation.has_tools
-            tools = await session.tools()
-            projectable = sum(self.is_declared(config.name, tool) for tool in tools)
-            instructions = session.negotiation.opening.get("instructions", "")
+            own_tools = await session.tools()
+            tools = own_tools if config.tools is None else config.tools.all_visible(own_tools)
             return UpstreamState(
-                config.name, config.transport, version, tools, projectable=projectable, instructions=instructions
+                config.name,
+                config.transport,
+                version,
+                tools,
+                projectable=sum(self.is_declared(config.name, tool) for tool in tools),
+                instructions=session.negotiation.opening.get("instructions", ""),
+                own_tools=own_tools,
             )
         except LouverError as error:
             return UpstreamState(config.name, config.transport, version, [], upstream.problem or error.message)
@@ -553,6 +568,13 @@ def _savings_counter(file: Path) -> SavingsCounter:
     from louver.server.savings.counter import SavingsCounter
 
     return SavingsCounter(file, on_counted=count_answer)
+
+
+def _derived_tools(server: str, rules: ToolRules) -> DerivedTools:
+    # Lazy import: only tool rules need it.
+    from louver.gateway.upstream.derived_tools import DerivedTools
+
+    return DerivedTools(server, rules)
 
 
 def _make_guard(server: str, policy: Policy) -> Guard:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from louver.catalogue.guidance import GuidanceRule
     from louver.catalogue.policy.policy import Policy
     from louver.catalogue.policy.principal import Principal
+    from louver.catalogue.tool_rules import ToolRules
     from louver.gateway.auth.settings import Auth
     from louver.gateway.discovery.service import Inspect
     from louver.gateway.upstream.tool_pins import OnChange
@@ -82,6 +83,7 @@ class UpstreamConfig:
     timeout_seconds: float = 30
     guidance: tuple[GuidanceRule, ...] = ()
     policy: Policy | None = None  # `None`: every caller may see everything
+    tools: ToolRules | None = None  # `None`: every caller has all tools
 
     @property
     def server_id(self) -> str:

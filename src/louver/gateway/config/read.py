@@ -21,6 +21,7 @@ from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.hosts import Host
 from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.policy import Policy
+from louver.catalogue.tool_rules import ToolRules
 from louver.core.json import digest, members
 from louver.core.secret_key import MIN_KEY_BYTES
 from louver.errors import InvalidConfig, InvalidGuidance, LouverError
@@ -143,6 +144,7 @@ class ConfigSource:
             timeout_seconds=settings.get("timeoutSeconds", 30),
             guidance=self._rules((*at, "louver", "guidance"), settings.get("guidance", [])),
             policy=self._policy((*at, "louver", "policy"), settings.get("policy"), pseudonyms),
+            tools=self._tools((*at, "louver", "tools"), settings.get("tools")),
         )
 
     def keys(self, written: list[str]) -> tuple[str, ...]:
@@ -219,6 +221,14 @@ class ConfigSource:
 
     def _policy(self, place: Place, written: str | None, pseudonyms: bytes) -> Policy | None:
         return None if written is None else Policy.read(self.path.parent / self.string(place, written), pseudonyms)
+
+    def _tools(self, place: Place, written: Any) -> ToolRules | None:
+        if written is None:
+            return None
+        try:
+            return ToolRules.read(written)
+        except InvalidConfig as error:
+            raise self.error_at(place, f"'tools': {error.message}") from None
 
     def _rules(self, at: Place, written: list[dict[str, Any]]) -> tuple[GuidanceRule, ...]:
         rules: list[GuidanceRule] = []
