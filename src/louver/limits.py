@@ -440,6 +440,13 @@ UPSTREAM_EXIT_SECONDS = 2.0
 UPSTREAM_LAST_WORDS_SECONDS = 0.05
 """How long the gateway reads the output of an ended process that another process keeps open."""
 
+HEADERS_HELPER_S = 10.0
+HEADERS_HELPER_PAUSE_S = 10.0
+"""How long a `headersHelper` may run, as in Claude Code, and until it runs again for an upstream that still refuses."""
+
+MAX_SECRET_BYTES = 64 * 1024
+"""Bytes of a file with a secret, and of what a `headersHelper` prints. Servers take 8 to 64 kB of headers."""
+
 UPSTREAM_CONNECT_SECONDS = 10.0
 """How long connecting to an HTTP upstream may take."""
 

@@ -121,14 +121,14 @@ WRONG = {
     "an unknown key": (
         SERVERS % '{\n"comand": "npx"}',
         3,
-        "server 'a': unknown key 'comand': expected one of 'command', 'args', 'env', 'cwd', 'url', 'headers', 'type', "
-        "'disabled', 'louver'; did you mean 'command'?",
+        "server 'a': unknown key 'comand': expected one of 'command', 'args', 'env', 'cwd', 'url', 'headers', "
+        "'headersHelper', 'type', 'disabled', 'louver'; did you mean 'command'?",
     ),
     "an unknown key beside others": (
         SERVERS % '{"command": "npx",\n"arg": []}',
         3,
-        "server 'a': unknown key 'arg': expected one of 'command', 'args', 'env', 'cwd', 'url', 'headers', 'type', "
-        "'disabled', 'louver'; did you mean 'args'?",
+        "server 'a': unknown key 'arg': expected one of 'command', 'args', 'env', 'cwd', 'url', 'headers', "
+        "'headersHelper', 'type', 'disabled', 'louver'; did you mean 'args'?",
     ),
     "a setting of ours in its place": (
         SERVERS % '{"command": "npx",\n"timeoutSeconds": 3}',
@@ -235,8 +235,8 @@ WRONG = {
         3,
         "server 'a': 'envFile': not possible here. Louver does not read the file: put its variables into `env`.",
     ),
-    "hidden tools": (SERVERS % '{"command": "a",\n"disabledTools": ["drop"]}', 3, "Louver shows every tool"),
-    "chosen tools": (SERVERS % '{"command": "a",\n"tools": ["get"]}', 3, "Louver shows every tool"),
+    "hidden tools": (SERVERS % '{"command": "a",\n"disabledTools": ["drop"]}', 3, "Write it as `tools` under `louver`"),
+    "chosen tools": (SERVERS % '{"command": "a",\n"tools": ["get"]}', 3, "Write it as `tools` under `louver`"),
     "a sandbox": (SERVERS % '{"command": "a",\n"sandboxEnabled": true}', 3, "Louver has no sandbox"),
     "a variable that is not set": (
         SERVERS % '{"command": "a", "args": ["-t",\n"${NOT_SET}"]}',
@@ -266,7 +266,7 @@ WRONG = {
     "an unknown setting of a server": (
         SERVERS % '{"command": "a", "louver": {\n"timeout": 3}}',
         3,
-        "unknown key 'timeout': expected one of 'policy', 'views', 'schemas', 'defaultViews', 'readyViews', "
+        "unknown key 'timeout': expected one of 'policy', 'tools', 'views', 'schemas', 'defaultViews', 'readyViews', "
         "'descriptions', 'isolation', 'onChange', 'timeoutSeconds'",
     ),
     "views that are not there": (

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from louver.gateway.config.model import AuditSettings
     from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.discovery.service import DiscoveryService
+    from louver.gateway.transports.secret_headers import SecretHeaders
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.derived_tools import DerivedTools
     from louver.gateway.upstream.policy_guard import Guard
@@ -438,7 +439,7 @@ class Gateway:
         # Not under a policy, and not where changes are blocked: a kept definition would count as the first.
         can_keep = gateway.catalogue == "kept" and config.policy is None and config.on_change != "block"
         return UpstreamSettings(
-            partial(_make_transport, config, UpstreamBudgets(), self._processes),
+            partial(_make_transport, config, UpstreamBudgets(), _secret_headers(config), self._processes),
             config.timeout_seconds,
             isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
             per_revision=config.transport == "http",
@@ -501,7 +502,11 @@ def _gateway_caller() -> GatewayCaller:
 
 
 def _make_transport(
-    config: model.UpstreamConfig, budgets: UpstreamBudgets, processes: ProcessBudget, listener: Listener
+    config: model.UpstreamConfig,
+    budgets: UpstreamBudgets,
+    secrets: SecretHeaders | None,
+    processes: ProcessBudget,
+    listener: Listener,
 ) -> Transport:
     if config.policy is None or "logging" in config.policy.allowed_features:
         logger = logging.getLogger(f"{LOGGER_PREFIX}{config.name}")
@@ -513,7 +518,9 @@ def _make_transport(
     if config.transport == "http":
         from louver.gateway.transports.http import HttpTransport
 
-        return HttpTransport(config.url, headers=config.headers, listener=listener, budgets=budgets, logger=logger)
+        return HttpTransport(
+            config.url, headers=config.headers, listener=listener, budgets=budgets, logger=logger, secrets=secrets
+        )
     from louver.gateway.transports.stdio import StdioTransport
 
     return StdioTransport(
@@ -527,6 +534,15 @@ def _make_transport(
     )
 
 
+def _secret_headers(config: model.UpstreamConfig) -> SecretHeaders | None:
+    if not config.header_templates and config.headers_helper is None:
+        return None
+    # Lazy import: only such servers need it.
+    from louver.gateway.transports.secret_headers import SecretHeaders
+
+    return SecretHeaders(config.header_templates, config.headers_helper)
+
+
 def _catalogue_place(config: model.UpstreamConfig, gateway: Config) -> str:
     """A digest of all that decides what an upstream answers, besides the identity of its client."""
     process: list[Any] = []
@@ -537,7 +553,9 @@ def _catalogue_place(config: model.UpstreamConfig, gateway: Config) -> str:
         environment = {**inherited_environment(), **config.env}
         stable = {name: value for name, value in environment.items() if not _VOLATILE.search(name)}
         process = [list(config.command), stable, _folder_of(config)]
-    reached = [config.url, dict(config.headers)]
+    helper = None if config.headers_helper is None else list(config.headers_helper.command)
+    templates = {name: list(map(str, template)) for name, template in config.header_templates.items()}
+    reached = [config.url, dict(config.headers), templates, helper]
     return digest([__version__, process, reached, config.isolation, repr(gateway.principal)])
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from louver.catalogue.hosts import Host
@@ -23,7 +24,6 @@ from louver.protocol.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from louver.catalogue.guidance import GuidanceRule
     from louver.catalogue.policy.policy import Policy
@@ -59,6 +59,19 @@ TransportKind = Literal["stdio", "http"]
 COMMAND_LINE_SERVER = "upstream"
 
 
+# The value of a header: texts, and files whose contents stand between them.
+HeaderTemplate = tuple[str | Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadersHelper:
+    """A command that prints headers."""
+
+    command: tuple[str, ...]
+    folder: Path  # where it runs
+    env: Mapping[str, str]  # besides the gateway's own environment
+
+
 @dataclass(frozen=True, slots=True)
 class UpstreamConfig:
     """One server; its `repr` leaves out what may hold a secret."""
@@ -71,6 +84,8 @@ class UpstreamConfig:
     cwd: Path | None = None  # `None`: the current folder
     url: str = field(default="", repr=False)  # for HTTP
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    header_templates: Mapping[str, HeaderTemplate] = field(default_factory=dict[str, HeaderTemplate], repr=False)
+    headers_helper: HeadersHelper | None = field(default=None, repr=False)
     views: Path | None = None  # a folder that exists
     schemas: Path | None = None  # a folder that exists; not under a policy
     default_views: Mapping[str, str] = field(default_factory=dict[str, str])  # tool -> view for calls that ask for none

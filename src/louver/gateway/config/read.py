@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePath
@@ -26,8 +27,8 @@ from louver.core.json import digest, members
 from louver.core.secret_key import MIN_KEY_BYTES
 from louver.errors import InvalidConfig, InvalidGuidance, LouverError
 from louver.gateway.auth.read import read_audit, read_auth, read_principal
-from louver.gateway.config.env import UnresolvedVariable, expand_variables
-from louver.gateway.config.model import Config, LimitSettings, UpstreamConfig
+from louver.gateway.config.env import UnresolvedVariable, expand_variables, split_files
+from louver.gateway.config.model import Config, HeadersHelper, LimitSettings, UpstreamConfig
 from louver.gateway.config.validate import SERVERS, check, parse_json, server_prefix
 from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
 from louver.protocol.names import ARGUMENT
@@ -38,11 +39,11 @@ from louver.server.results.store import MEMORY
 from louver.state.url import StateUrl, is_state_url
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from louver.catalogue.files.folder import Opener
     from louver.catalogue.files.line_numbers import Place
-    from louver.gateway.config.model import Isolation
+    from louver.gateway.config.model import HeaderTemplate, Isolation
 
 _DICT: Final = "<dict>"  # stands for the file in errors
 _FILE: Final = "file:"  # may begin a path where a URL can stand too
@@ -105,6 +106,10 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         version=digest([text, *(each.policy.text_digest for each in upstreams if each.policy is not None)]),
         **settings,
     )
+
+
+def _is_text(parts: HeaderTemplate) -> bool:
+    return all(isinstance(part, str) for part in parts)
 
 
 def read_text(path: Path, opener: Opener) -> str:
@@ -256,11 +261,41 @@ class ConfigSource:
         url = self.string((*at, "url"), server["url"])
         if not is_url(url):
             raise self.error_at((*at, "url"), "'url': expected a URL that begins with http:// or https://")
-        headers = self._strings((*at, "headers"), server.get("headers", {}))
-        for name, value in headers.items():
+        templates = {
+            name: tuple(self._template((*at, "headers", name), written))
+            for name, written in server.get("headers", {}).items()
+        }
+        return {
+            "transport": "http",
+            "url": url,
+            "headers": {name: "".join(map(str, parts)) for name, parts in templates.items() if _is_text(parts)},
+            "header_templates": {name: parts for name, parts in templates.items() if not _is_text(parts)},
+            "headers_helper": self._helper(at, server.get("headersHelper"), url),
+        }
+
+    def _template(self, place: Place, written: str) -> Iterator[str | Path]:
+        """The texts of a header, with the files between them."""
+        for text, file in split_files(written):
+            value = self.string(place, text)
             if not (value.isascii() and value.isprintable()):
-                raise self.error_at((*at, "headers", name), f"{name!r}: expected printable ASCII, in one line")
-        return {"transport": "http", "url": url, "headers": headers}
+                raise self.error_at(place, f"{place[-1]!r}: expected printable ASCII, in one line")
+            yield value
+            if file is not None:
+                yield self.path.parent / Path(file).expanduser()
+
+    def _helper(self, at: Place, written: str | None, url: str) -> HeadersHelper | None:
+        if written is None:
+            return None
+        place = (*at, "headersHelper")
+        try:
+            command = tuple(self.string(place, word) for word in shlex.split(written))
+        except ValueError:
+            raise self.error_at(place, "'headersHelper': a quote is not closed") from None
+        if not command:
+            raise self.error_at(place, "'headersHelper': expected a command")
+        # The names that helpers for Claude Code read.
+        env = {"CLAUDE_CODE_MCP_SERVER_NAME": str(at[-1]), "CLAUDE_CODE_MCP_SERVER_URL": url}
+        return HeadersHelper(command, self.path.parent.absolute(), env)
 
     def replica_url(self, written: str | None) -> str:
         if written is None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
@@ -30,13 +31,16 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Mapping
 
     from louver.gateway.transports.budgets import UpstreamBudgets
+    from louver.gateway.transports.secret_headers import SecretHeaders
     from louver.http1.connection import Response
     from louver.jsonrpc.codec import Message, Params
 
 _SESSION_LOST = "the upstream knows the session no more: HTTP 404"
 
+_CREDENTIAL_STATUSES = (401, 403)
+
 _REFUSALS = {
-    **dict.fromkeys((401, 403), "the upstream does not take the gateway's credentials:"),
+    **dict.fromkeys(_CREDENTIAL_STATUSES, "the upstream does not take the gateway's credentials:"),
     **dict.fromkeys((301, 302, 303, 307, 308), "the upstream redirects, which is not followed:"),
 }
 
@@ -51,6 +55,7 @@ class Endpoint:
         headers: Mapping[str, str],
         budgets: UpstreamBudgets,
         on_session_lost: Callable[[str], None],
+        secrets: SecretHeaders | None = None,
     ) -> None:
         self.is_modern = False
         self._version: str | None = None
@@ -58,6 +63,7 @@ class Endpoint:
         self._url = url
         self._budgets = budgets
         self._headers = {name.lower(): value for name, value in headers.items()}
+        self._secrets = secrets
         self._on_session_lost = on_session_lost  # called with the reason when the upstream no longer knows the session
         self._connections: ConnectionPool | None = None
         self._resuming = 0
@@ -137,7 +143,24 @@ class Endpoint:
     def _request(self, verb: str, headers: Mapping[str, str], content: bytes = b"") -> Awaitable[Response]:
         if self._connections is None:
             raise UpstreamUnavailable("the connection is closed")
-        return self._connections.request(verb, {**self._headers, **headers}, content)
+        send = partial(self._connections.request, verb, body=content)
+        if self._secrets is None:
+            return send({**self._headers, **headers})
+        return _with_secrets(self._secrets, lambda secrets: send({**self._headers, **secrets, **headers}))
+
+
+async def _with_secrets(secrets: SecretHeaders, send: Callable[[Mapping[str, str]], Awaitable[Response]]) -> Response:
+    """The response to a request with the current secrets. One that is refused is sent again if others are there now."""
+    current = await secrets.current()
+    response = await send(current)
+    if response.status not in _CREDENTIAL_STATUSES:
+        return response
+    renewed = await secrets.renewed(current)
+    # A request that is refused with 403 may have begun to run.
+    if renewed is None or response.status != 401:
+        return response
+    response.close()
+    return await send(renewed)
 
 
 def _routing_headers(method: str, params: dict[str, Any]) -> dict[str, str]:

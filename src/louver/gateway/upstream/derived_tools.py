@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from louver.concurrency.offload import yielding
-from louver.gateway.upstream.listed_tools import ListedTools
+from louver.gateway.upstream.tool_lookup import ToolLookup
 
 if TYPE_CHECKING:
     from louver.catalogue.policy.principal import Principal
@@ -26,12 +26,12 @@ class DerivedTools:
     def __init__(self, server: str, rules: ToolRules) -> None:
         self._server = server
         self._rules = rules
-        self._listed = ListedTools()
+        self._lookup = ToolLookup()
         self._logged: set[str] = set()
 
     async def find(self, session: Session, principal: Principal, name: str) -> str | None:
         """The server's name of a tool that a caller calls; `None` if the caller has no tool of this name."""
-        tool = await self._listed.find(session, self._rules.tool_for(self._rules.rule_for(principal), name))
+        tool = await self._lookup.find(session, self._rules.tool_for(self._rules.rule_for(principal), name))
         return None if tool is None else tool["name"]
 
     async def visible_list(self, result: dict[str, Any], principal: Principal) -> dict[str, Any]:

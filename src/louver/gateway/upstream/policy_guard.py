@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.gateway.clients.revisions import modern_result
-from louver.gateway.upstream.listed_tools import ListedTools
+from louver.gateway.upstream.tool_lookup import ToolLookup
 from louver.jsonrpc.errors import INVALID_REQUEST, JsonRpcError
 from louver.server.policy.visible_answers import VisibleAnswers
 from louver.server.policy.visible_tools import with_distinct_names
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Guard(VisibleAnswers):
     def __init__(self, enforcer: PolicyEnforcer) -> None:
         super().__init__(enforcer)
-        self._tools = ListedTools(with_distinct_names)
+        self._tools = ToolLookup(with_distinct_names)
 
     def filtered(self, caller: Caller) -> Caller:
         return FilteredCaller(caller, self.enforcer)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from louver.gateway.upstream.session import Session
 
 
-class ListedTools:
+class ToolLookup:
     """The tools by session; `select` leaves some out."""
 
     def __init__(self, select: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = list) -> None:
