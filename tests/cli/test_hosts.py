@@ -210,7 +210,7 @@ def test_a_server_that_cannot_be_taken_over_is_left_out_with_its_reason(machine)
     """Ours: it holds up no other, enabled or not; one that can be is there, disabled as it was."""
     off = {"disabled": True}
     servers = {
-        "old": {"type": "sse", "url": "http://a/sse"},
+        "old": {"type": "ws", "url": "http://a/ws"},
         "asks": {"command": "a", "env": {"K": "${input:k}"}},
         "file": {"command": "a", "envFile": ".env", **off},
         "text": "npx",
@@ -401,7 +401,7 @@ WRONG = {
     "a key twice": ('{"mcpServers": {"a": {\n"command": "a",\n"command": "b"}}}', 3, "a key stands twice: 'command'"),
     "a list": ('{\n"mcpServers": ["a"]}', 2, "'mcpServers': expected an object, not a list"),
     "a typing error": ('{"mcpServers": {"a b": {"command": "a",\n"arg": []}}}', 2, "unknown key 'arg'"),
-    "the older transport": ('{"mcpServers": {"a": {"url": "http://a",\n"type": "sse"}}}', 2, "'type': expected one of"),
+    "an unknown transport": ('{"mcpServers": {"a": {"url": "http://a",\n"type": "ws"}}}', 2, "'type': expected one of"),
     "a file of variables": (
         '{"mcpServers": {"a": {"command": "a",\n"envFile": ".env"}}}',
         2,

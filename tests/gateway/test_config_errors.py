@@ -178,11 +178,10 @@ WRONG = {
     ),
     "another scheme from a variable": (SERVERS % '{\n"url": "${TOKEN}"}', 3, "'url': expected a URL that begins with"),
     "a url without a host": (SERVERS % '{\n"url": "http:///mcp"}', 3, "'url': expected a URL that begins with"),
-    "the older transport": (
-        SERVERS % '{"url": "http://a",\n"type": "sse"}',
+    "an unknown transport": (
+        SERVERS % '{"url": "http://a",\n"type": "ws"}',
         3,
-        "'type': expected one of 'stdio', 'local', 'http', 'streamable-http', 'streamableHttp'; the older HTTP with "
-        "SSE is not spoken; a server with 'disabled': true is left out",
+        "'type': expected one of 'stdio', 'local', 'http', 'streamable-http', 'streamableHttp', 'sse'",
     ),
     "a url that is to be a process": (
         SERVERS % '{"url": "http://a",\n"type": "stdio"}',

@@ -515,10 +515,12 @@ def _make_transport(
         logger = logging.Logger(config.name)
         logger.disabled = True
     # Lazy imports: each transport only where it is used.
-    if config.transport == "http":
+    if config.transport != "stdio":
         from louver.gateway.transports.http import HttpTransport
+        from louver.gateway.transports.sse import SseTransport
 
-        return HttpTransport(
+        transport = SseTransport if config.transport == "sse" else HttpTransport
+        return transport(
             config.url, headers=config.headers, listener=listener, budgets=budgets, logger=logger, secrets=secrets
         )
     from louver.gateway.transports.stdio import StdioTransport

@@ -53,7 +53,7 @@ DisclosureLevel = Literal["enforce", "on-error"]
 # Containment of scripts: the system refuses everything, or a process alone, for systems that can do no more; or none.
 ExecuteLevel = Literal["strict", "process", "off"]
 
-TransportKind = Literal["stdio", "http"]
+TransportKind = Literal["stdio", "http", "sse"]
 
 # The name of a server that the command line gives.
 COMMAND_LINE_SERVER = "upstream"
@@ -82,7 +82,7 @@ class UpstreamConfig:
     # besides `HOME`, `PATH` and the like, which every command gets
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     cwd: Path | None = None  # `None`: the current folder
-    url: str = field(default="", repr=False)  # for HTTP
+    url: str = field(default="", repr=False)  # for HTTP and SSE
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     header_templates: Mapping[str, HeaderTemplate] = field(default_factory=dict[str, HeaderTemplate], repr=False)
     headers_helper: HeadersHelper | None = field(default=None, repr=False)

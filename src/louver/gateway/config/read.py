@@ -266,7 +266,7 @@ class ConfigSource:
             for name, written in server.get("headers", {}).items()
         }
         return {
-            "transport": "http",
+            "transport": "sse" if server.get("type") == "sse" else "http",
             "url": url,
             "headers": {name: "".join(map(str, parts)) for name, parts in templates.items() if _is_text(parts)},
             "header_templates": {name: parts for name, parts in templates.items() if not _is_text(parts)},

@@ -40,6 +40,7 @@ _SESSION_LOST = "the upstream knows the session no more: HTTP 404"
 _CREDENTIAL_STATUSES = (401, 403)
 
 _REFUSALS = {
+    405: 'the upstream takes no such request, as with the older SSE (then "type" is "sse"):',
     **dict.fromkeys(_CREDENTIAL_STATUSES, "the upstream does not take the gateway's credentials:"),
     **dict.fromkeys((301, 302, 303, 307, 308), "the upstream redirects, which is not followed:"),
 }
@@ -146,10 +147,12 @@ class Endpoint:
         send = partial(self._connections.request, verb, body=content)
         if self._secrets is None:
             return send({**self._headers, **headers})
-        return _with_secrets(self._secrets, lambda secrets: send({**self._headers, **secrets, **headers}))
+        return send_with_secrets(self._secrets, lambda secrets: send({**self._headers, **secrets, **headers}))
 
 
-async def _with_secrets(secrets: SecretHeaders, send: Callable[[Mapping[str, str]], Awaitable[Response]]) -> Response:
+async def send_with_secrets(
+    secrets: SecretHeaders, send: Callable[[Mapping[str, str]], Awaitable[Response]]
+) -> Response:
     """The response to a request with the current secrets. One that is refused is sent again if others are there now."""
     current = await secrets.current()
     response = await send(current)
