@@ -4,7 +4,7 @@
     "GitHub-MCP": {"command": "npx", "args": ["/the/project"],       "env": {"T": "${T}"}}
 
 A server is left out if it needs a value that only the host knows (`${input:token}`), a variable that our syntax cannot
-express, or a transport that we do not support.
+express, or another transport.
 """
 
 from __future__ import annotations
