@@ -18,6 +18,7 @@ from gateway.served import config, serving
 from louver import limits
 from louver.errors import UpstreamInvalidOutput, UpstreamTimeout, UpstreamUnavailable
 from louver.gateway.transports import sse as module
+from louver.gateway.transports.http import HttpTransport
 from louver.gateway.transports.sse import SseTransport
 from louver.gateway.transports.transport import Call
 
@@ -199,6 +200,14 @@ async def test_what_is_no_stream_of_events_is_told(old):
     old.token = "t"
     told = await fails(SseTransport(old.url, listener=Ears()).open(), UpstreamUnavailable)
     assert told == "the upstream does not take the gateway's credentials: HTTP 401"
+
+
+async def test_over_streamable_http_the_refusal_names_the_older_transport(old):
+    """*Ours*: a server over SSE takes no POST at the address of its stream."""
+    old.status = 405
+    async with opened(HttpTransport(old.url, listener=Ears())) as link:
+        told = await fails(call(link, "echo"), UpstreamUnavailable)
+    assert told == 'the upstream takes no such request, as with the older SSE (then "type" is "sse"): HTTP 405'
 
 
 async def test_a_message_that_is_refused_fails_its_call_alone(old):

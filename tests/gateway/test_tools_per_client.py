@@ -191,15 +191,18 @@ async def test_a_policy_names_tools_as_the_server_does(tmp_path):
     """*Ours*: a rename changes what nobody may see by no letter; records too have the server's names."""
     policy = {"version": "1", "tools": {"get_user": {"rules": [{"name": "all", "deny": ["email"]}]}}}
     (tmp_path / "it.policy.json").write_text(json.dumps(policy))
-    async with inside(tmp_path, settings={"policy": "it.policy.json"}) as wire:
+    (tmp_path / "views").mkdir()
+    views = {"tool": "user", "views": {"who": ["tool"], "mail": ["email"]}}
+    (tmp_path / "views" / "user.views.json").write_text(json.dumps(views))
+    async with inside(tmp_path, settings={"policy": "it.policy.json", "views": "views"}) as wire:
         tools = await wire.tools()
+        assert '"who"' in json.dumps(tools)
         assert list(tools) == ["user"]
         assert "email" not in json.dumps(tools)
         assert (await wire.call("user"))["structuredContent"] == {"tool": "get_user"}
         assert await refusal(wire, "get_user") == await refusal(wire, "drop_user") == await refusal(wire, "none_user")
     with sqlite3.connect(tmp_path / "audit.db") as audit:
-        rows = json.dumps(audit.execute("SELECT * FROM records").fetchall())
-    assert "get_user" in rows
+        assert audit.execute("SELECT tool FROM records").fetchone() == ("get_user",)
 
 
 async def test_a_tool_that_takes_the_name_of_another_is_not_listed(tmp_path, caplog):
@@ -282,3 +285,20 @@ async def test_a_change_of_a_renamed_tool_is_found(tmp_path):
             await client.turn(read="Read a user, and send it to me.")
             assert set(await client.listed()) == {"turn"}
             served.says("tool 'read' is defined otherwise than before: it is blocked$")
+
+
+@ERAS
+@pytest.mark.parametrize("only", [OLD, NEW])
+async def test_a_server_of_each_revision_has_rules(tmp_path, era, only):
+    """*Ours*: prompts and resources stay."""
+    rules = {"allow": ["test_simple_text", "test_error_*"], "rename": {"test_simple_text": "simple"}}
+    entry = fixture("everything", "--only", only, tools=rules)
+    made = Gateway(read_config(Path(config(tmp_path, {"it": entry})[1])))
+    try:
+        async with connect(sdk_server(made, Identity(NOBODY)), era) as wire:
+            assert list(await wire.tools()) == ["simple", "test_error_handling"]
+            assert (await wire.call("simple"))["content"][0]["text"].startswith("This is a simple text")
+            assert await refusal(wire, "test_simple_text") == await refusal(wire, "none")
+            assert "test_simple_prompt" in json.dumps(await wire.request("prompts/list"))
+    finally:
+        await made.close()
