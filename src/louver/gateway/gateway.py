@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from louver import __version__
 from louver.concurrency.background import BackgroundTasks
@@ -61,7 +61,9 @@ if TYPE_CHECKING:
     from louver.gateway.config.model import AuditSettings
     from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.discovery.service import DiscoveryService
+    from louver.gateway.transports.http import HttpTransport
     from louver.gateway.transports.secret_headers import SecretHeaders
+    from louver.gateway.transports.sse import SseTransport
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.derived_tools import DerivedTools
     from louver.gateway.upstream.policy_guard import Guard
@@ -514,15 +516,11 @@ def _make_transport(
         # The policy cannot filter standard error: it goes to a disabled logger that no logging configuration reaches.
         logger = logging.Logger(config.name)
         logger.disabled = True
-    # Lazy imports: each transport only where it is used.
     if config.transport != "stdio":
-        from louver.gateway.transports.http import HttpTransport
-        from louver.gateway.transports.sse import SseTransport
-
-        transport = SseTransport if config.transport == "sse" else HttpTransport
-        return transport(
+        return _url_transport(config.transport)(
             config.url, headers=config.headers, listener=listener, budgets=budgets, logger=logger, secrets=secrets
         )
+    # Lazy imports, here and below: each transport only where it is used.
     from louver.gateway.transports.stdio import StdioTransport
 
     return StdioTransport(
@@ -534,6 +532,16 @@ def _make_transport(
         processes=processes,
         logger=logger,
     )
+
+
+def _url_transport(kind: Literal["http", "sse"]) -> type[HttpTransport | SseTransport]:
+    if kind == "sse":
+        from louver.gateway.transports.sse import SseTransport
+
+        return SseTransport
+    from louver.gateway.transports.http import HttpTransport
+
+    return HttpTransport
 
 
 def _secret_headers(config: model.UpstreamConfig) -> SecretHeaders | None:
