@@ -156,6 +156,12 @@ class UpstreamUnavailable(UpstreamError):
     code = "UPSTREAM_UNAVAILABLE"
 
 
+class TooManyProcesses(UpstreamUnavailable):
+    """An upstream over stdio that is not started, since the gateway runs as many processes as it may."""
+
+    code = "TOO_MANY_PROCESSES"
+
+
 class UpstreamTimeout(UpstreamError):
     """An upstream that did not answer in time."""
 

@@ -243,6 +243,9 @@ MAX_HTTP_SESSIONS = 10_000
 HTTP_SESSION_IDLE_S = 1800.0
 """Sessions of 2025-11-25 over HTTP, and how long one lasts without an open request or stream, in seconds."""
 
+MAX_UNDELIVERED = 100
+"""Updates of resources, of other replicas, that wait for a client that reads slowly; further ones are dropped."""
+
 SEALED_SESSION_S = 7 * 86_400.0
 """How long after `initialize` any replica opens a session by its id, in seconds. Hosts run for days."""
 
@@ -277,6 +280,9 @@ STATE_CONNECTIONS = 4
 MAX_STATE_MESSAGE = 7000
 """Longest message to the other replicas, in characters: Postgres takes 8,000 bytes."""
 
+MAX_UNSENT_MESSAGES = 1000
+"""Messages that wait for a store that is slow, at most 7 MB; further ones are dropped, as if it were away."""
+
 MAX_SHARED_RESULT_BYTES = 32 * 1024 * 1024
 """Largest result in a store that replicas share, in bytes of JSON: it is sent within `STATE_ANSWER_S`."""
 
@@ -286,6 +292,13 @@ TOOL_PINS_RENEWED_S = 86_400.0
 
 REPLICA_CONNECT_S = 2.0
 """How long a connection to another replica may take, in seconds, before its sessions count as lost."""
+
+REPLICA_SILENT_S = 30.0
+"""How long another replica may be silent, in seconds: it begins a stream at once, and pings every `PING_S`."""
+
+REPLICA_IDLE_S = 2.0
+"""How long an unused connection to another replica is kept, in seconds. A replica closes one after five: a request sent
+just then would be lost."""
 
 MAX_CLIENT_CONNECTIONS = 20_000
 """Connections of clients, two for each of `MAX_HTTP_SESSIONS`; half of the files that the process may open, if fewer.
@@ -429,6 +442,11 @@ MAX_UPSTREAM_NOTIFICATIONS = 200
 
 MAX_ACCESS_TEXT = 100
 """Longest path, method or name in a line of the access log, in characters; so a line is written at once to a pipe."""
+
+MAX_UNWRITTEN_LINES = 10_000
+LINES_CLOSING_S = 1.0
+"""Lines of the access log that wait for their reader, some 3 MB, and how long a process that ends waits for it, in
+seconds; further ones are dropped."""
 
 MAX_LOG_LINE = 1000
 MAX_LOG_LINES = 100

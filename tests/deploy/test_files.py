@@ -31,6 +31,7 @@ def test_the_pods_are_replicas_without_affinity_and_without_rights():
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    assert container["args"][container["args"].index("--allowed-host") + 1] == service["metadata"]["name"]
     assert service["spec"]["selector"] == deployment["spec"]["template"]["metadata"]["labels"]
 
 
@@ -41,6 +42,14 @@ def test_the_replicas_of_compose_differ_in_their_url_alone():
     assert first["environment"].pop("LOUVER_REPLICA") == "http://louver-1:8080/mcp"
     assert second["environment"].pop("LOUVER_REPLICA") == "http://louver-2:8080/mcp"
     assert {**first, "hostname": ""} == {**second, "hostname": ""}
+    # The token of clients is in it, if there is no `auth`.
+    assert "state:/state" in first["volumes"]
+
+
+def test_the_proxy_sends_no_call_twice():
+    """A replica that dies may have run a call: with `non_idempotent` another one ran it again."""
+    [retried] = re.findall(r"^\s*proxy_next_upstream (.*);", (DEPLOY / "nginx.conf").read_text("utf-8"), re.MULTILINE)
+    assert retried == "error"
 
 
 def test_the_image_runs_as_nobody_in_particular_and_knows_its_health():

@@ -77,6 +77,11 @@ WRONG = {
         2,
         "'state': expected the URL of a store",
     ),
+    "a replica without its endpoint": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"replicaUrl": "http://10.0.0.7:8080/"}}',
+        2,
+        "'replicaUrl': expected a URL, as http://10.0.0.7:8080/mcp",
+    ),
     "no calls at all": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"limits": {"toolsPerMinute": {"t": 0}}}}',
         2,

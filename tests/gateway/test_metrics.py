@@ -79,6 +79,7 @@ async def test_the_sums_are_what_clients_have_counted(served, era):
             sent += size(await client.call("records__find", _meta=FIELDS))
         await client.call("records__no_such_tool")
         await client.call("gone__tool")
+        await client.error("invented/method")
     found = sums(served)
     tool = {"louver_server": "records", "gen_ai_tool_name": "find"}
     assert total(found, "mcp_server_operation_duration_seconds_count", mcp_method_name="tools/call", **tool) == 6
@@ -92,7 +93,9 @@ async def test_the_sums_are_what_clients_have_counted(served, era):
     assert total(found, "louver_upstream_up", louver_server="records") == 1
     assert total(found, "louver_upstream_up", louver_server="gone") == 0
     text = text_of(served)
-    assert not any(word in text for word in ("no_such_tool", "gone__tool", '"ada"', "a@b.c", '"n0"', "nowhere"))
+    assert not any(
+        word in text for word in ("no_such_tool", "gone__tool", "invented", '"ada"', "a@b.c", '"n0"', "nowhere")
+    )
 
 
 async def test_prometheus_accepts_them(served):
@@ -119,6 +122,7 @@ async def test_each_worker_has_a_port(tmp_path):
     ("options", "message"),
     [
         (["--metrics", "here"], "--metrics takes HOST:PORT"),
+        (["--http", "127.0.0.1:0", "--workers", "2", "--metrics", "127.0.0.1:65535"], "65535 is too high for so many"),
         (["--metrics", "127.0.0.1:1", "--example"], "--metrics, --workers and --access-log are for servers"),
     ],
 )

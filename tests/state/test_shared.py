@@ -16,6 +16,7 @@ from fixtures import stores
 from louver.errors import LouverError, StateUnavailable
 from louver.limits import MAX_SHARED_RESULT_BYTES, STATE_ANSWER_S, STATE_RETRY_S
 from louver.server.results.shared_store import SharedStore
+from louver.state import shared
 from louver.state.shared import SharedState
 from louver.state.url import StateUrl
 
@@ -119,7 +120,7 @@ async def test_a_message_reaches_every_other_replica_once(store):
 
 async def test_what_a_store_says_that_is_no_message_is_passed_over(store):
     async with connected(store.url, KEY) as one, connected(store.url, KEY) as two, listening(two) as messages:
-        for text in ("", "no base 64", "AAAA"):
+        for text in ("", "no base 64", "AAAA", b"\xff" if store.url.startswith("redis") else "\xff"):
             await one._engine.publish(text)
         one.publish("it", 1)
         async with asyncio.timeout(SOON_S):
@@ -154,17 +155,35 @@ async def test_a_store_that_is_away_is_refused_at_once_and_used_again_when_it_is
 
 
 async def test_a_store_that_does_not_answer_is_waited_for_only_so_long(store):
-    async with connected(store.url, KEY) as one:
-        # Its first connection.
+    async with connected(store.url, KEY) as one, connected(store.url, KEY) as other, listening(other):
+        # One has no connection yet, the other one has several.
+        await asyncio.gather(*(other.put("k12", b"value", 30) for _ in range(8)))
         store.pause()
         try:
-            began = time.monotonic()
-            with pytest.raises(StateUnavailable, match="TimeoutError"):
-                await one.put("k12", b"value", 30)
-            assert time.monotonic() - began < STATE_ANSWER_S + 1
+            for state in (one, other, other):
+                # Until it is asked again.
+                await asyncio.sleep(STATE_RETRY_S * 1.1)
+                began = time.monotonic()
+                with pytest.raises(StateUnavailable, match="TimeoutError"):
+                    async with asyncio.timeout(SOON_S):
+                        await state.put("k12", b"value", 30)
+                assert time.monotonic() - began < STATE_ANSWER_S + 1
         finally:
             store.resume()
         await back(one)
+        await back(other)
+
+
+async def test_messages_that_wait_for_a_slow_store_are_bounded(store, caplog, monkeypatch):
+    monkeypatch.setattr(shared, "MAX_UNSENT_MESSAGES", 3)
+    async with connected(store.url, KEY) as one, connected(store.url, KEY) as two, listening(two) as messages:
+        for number in range(5):
+            one.publish("it", number)
+        async with asyncio.timeout(SOON_S):
+            assert [await messages.get() for _ in range(3)] == [(0,), (1,), (2,)]
+            one.publish("it", 5)
+            assert await messages.get() == (5,)
+    assert sum("too slow: messages to other replicas are dropped" in text for text in caplog.messages) == 1
 
 
 async def test_a_store_that_was_never_there_is_named_without_its_password(store):
@@ -240,13 +259,22 @@ async def test_a_result_too_large_to_be_sent_in_time_is_not_kept(store):
         assert not await results.put("r2", 30, (b"{}", bytes(MAX_SHARED_RESULT_BYTES)))
 
 
-@pytest.mark.parametrize("url", ["redis://", "redis://[::1", "redis://h:x", "mysql://h", "file:x", "", "memory"])
+@pytest.mark.parametrize(
+    "url", ["redis://", "redis://[::1", "redis://h:x", "redis://h/x", "mysql://h", "file:x", "", "memory"]
+)
 def test_a_url_of_no_store_is_refused_without_being_repeated(url):
     with pytest.raises(LouverError) as refused:
         StateUrl.read(url)
     assert refused.value.message == (
         "expected the URL of a store, as redis://10.0.0.7:6379/0 or postgres://10.0.0.7/louver"
     )
+
+
+@pytest.mark.parametrize("option", ["socket_timeout=canary", "canary=1"])
+def test_an_option_that_the_client_does_not_take_is_refused_at_the_start(option):
+    with pytest.raises(LouverError, match=r"the state at redis://h/0 has a parameter") as refused:
+        SharedState(StateUrl.read(f"redis://h/0?{option}"))
+    assert "canary" not in refused.value.message
 
 
 @pytest.mark.parametrize(

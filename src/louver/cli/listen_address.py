@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _PORT: Final = "[0-9]{1,5}"
+MAX_PORT: Final = 65_535
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,10 @@ class ListenAddress:
     def read(cls, text: str, option: str = "--http") -> ListenAddress:
         """Parse `HOST:PORT`. Names but `localhost` are refused, since their addresses may change."""
         host, separator, port = text.rpartition(":")
-        if not separator or not re.fullmatch(_PORT, port) or int(port) > 65_535:
+        if not separator or not re.fullmatch(_PORT, port) or int(port) > MAX_PORT:
             raise InvalidInput(
-                f"{option} takes HOST:PORT, for example 127.0.0.1:8080, with a port of at most 65535, not {text[:80]!r}"
+                f"{option} takes HOST:PORT, for example 127.0.0.1:8080, with a port of at most {MAX_PORT}, "
+                f"not {text[:80]!r}"
             )
         host = host.removeprefix("[").removesuffix("]")
         try:

@@ -7,9 +7,7 @@ every program of this machine is served.
 from __future__ import annotations
 
 import logging
-import os
 import sys
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     import socket
     from argparse import Namespace
     from collections.abc import Callable
+    from contextlib import ExitStack
 
     from starlette.types import ASGIApp
 
@@ -73,15 +72,18 @@ class HttpListener:
         token = f"#token={self.auth.token}" if isinstance(self.auth, LocalToken) else ""
         return f"{self._url(self.address.client_url_host)}{PAGE}{token}"
 
-    def app(self, gateway: Gateway) -> ASGIApp:
+    def app(self, gateway: Gateway, lifetime: ExitStack) -> ASGIApp:
         """The ASGI application: the endpoint behind authentication, with the page and the access log if wanted."""
         app = self._guarded(gateway)
         if not self.has_access_log:
             return app
         # Imported here, as below: most gateways have none.
+        from louver.cli.line_output import LineOutput
         from louver.gateway.serve.access_log import AccessLog
 
-        return AccessLog(app, _print_line)
+        output = LineOutput()
+        lifetime.callback(output.close)
+        return AccessLog(app, output.write)
 
     def _guarded(self, gateway: Gateway) -> ASGIApp:
         sources = AllowedSources(self.hosts, has_page=self.page != "off")
@@ -133,15 +135,13 @@ class HttpListener:
 
 
 def _bind(address: ListenAddress, workers: int) -> tuple[socket.socket, ...]:
-    first = bind_socket(address.host, address.port, shared=workers > 1)
+    first = bind_socket(address.host, address.port)
+    if workers == 1:
+        return (first,)
+    # It has shown that no other gateway has the port: one with workers would share it with these.
     port = first.getsockname()[1]
-    return first, *(bind_socket(address.host, port, shared=True) for _ in range(workers - 1))
-
-
-def _print_line(line: bytes) -> None:
-    # Its reader may have ended; clients are served all the same.
-    with suppress(OSError):
-        os.write(sys.stdout.fileno(), line)
+    first.close()
+    return tuple(bind_socket(address.host, port, shared=True) for _ in range(workers))
 
 
 def _report(message: str) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from louver.cli import terminal
 from louver.core.secret_key import MIN_KEY_BYTES
+from louver.errors import LouverError
 from louver.gateway.gateway import Replica
 from louver.gateway.serve.endpoint import PATH
 from louver.gateway.serve.http import bind_socket
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LOOPBACK: Final = "127.0.0.1"
+_CANNOT_SERVE: Final = 2  # as for the command without workers
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -70,21 +72,32 @@ class Workers:
         self._running: dict[int, ServingWorker] = {}  # by process id
         self._is_ending = False
 
-    def run(self) -> None:
-        """Start the workers, and wait until a signal has ended them."""
+    def run(self) -> int:
+        """Start the workers, and wait until a signal has ended them, or one cannot serve; return the exit status."""
+        restarted: set[int] = set()
+        status = 0
         for each in _SIGNALS:
             if each != signal.SIGHUP or signal.getsignal(each) is not signal.SIG_IGN:
                 signal.signal(each, self._end)
         for worker in self._workers:
             self._start(worker)
         while self._running:
-            pid, status = os.wait()
-            worker = self._running.pop(pid)
-            if not self._is_ending:
-                code = os.waitstatus_to_exitcode(status)
-                terminal.print_stderr(f"worker {worker.number} has ended with status {code}, and is started again")
-                time.sleep(WORKER_RESTART_S)
-                self._start(worker)
+            pid, ended = os.wait()
+            # As process 1 of a container it gets the children of others, too.
+            worker = self._running.pop(pid, None)
+            if worker is None or self._is_ending:
+                continue
+            code = os.waitstatus_to_exitcode(ended)
+            if code == _CANNOT_SERVE and worker.number not in restarted:
+                # Another start would fail alike, and the clients at its socket would wait.
+                status = _CANNOT_SERVE
+                self._end()
+                continue
+            terminal.print_stderr(f"worker {worker.number} has ended with status {code}, and is started again")
+            restarted.add(worker.number)
+            time.sleep(WORKER_RESTART_S)
+            self._start(worker)
+        return status
 
     def _start(self, worker: ServingWorker) -> None:
         with _signals_blocked():
@@ -105,6 +118,9 @@ class Workers:
             os.close(self._held)
             self._serve(worker)
             status = 0
+        except LouverError as error:
+            terminal.print_stderr(error.message)
+            status = _CANNOT_SERVE
         except Exception:
             logger.exception("worker %d has failed", worker.number)
         finally:

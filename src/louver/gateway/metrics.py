@@ -19,6 +19,7 @@ from opentelemetry.metrics import Observation, get_meter
 
 from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import CHARACTERS_A_TOKEN, MAX_SAVINGS_KEYS
+from louver.protocol.requests import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -48,7 +49,9 @@ _REFUSED: Final = _METER.create_counter(
 )
 
 _OTHERS: Final = "*"
-"""Stands for tools that have not answered yet, and for those after the first `MAX_SAVINGS_KEYS`."""
+"""Stands for tools that have not answered yet, those after the first `MAX_SAVINGS_KEYS`, and what a peer invents."""
+
+_ERROR_CODES: Final = range(-32768, -31999)  # JSON-RPC 2.0, 5.1
 
 
 class RequestMetrics:
@@ -65,7 +68,7 @@ class RequestMetrics:
             result = await call_next(request)
             error = _error_of(request, result)
         except JsonRpcError as raised:
-            error = str(raised.code)
+            error = str(raised.code) if raised.code in _ERROR_CODES else _OTHERS
             raise
         except BaseException as raised:
             error = type(raised).__name__
@@ -77,7 +80,8 @@ class RequestMetrics:
         return result
 
     def _attributes(self, request: Request, error: str) -> dict[str, str]:
-        found = {"mcp.method.name": request.method, **({"error.type": error} if error else {})}
+        method = request.method if request.method in METHODS else _OTHERS
+        found = {"mcp.method.name": method, **({"error.type": error} if error else {})}
         name: object = request.params.get("name")
         if request.method == "tools/call" and isinstance(name, str):
             server, tool = self._known(name, has_failed=bool(error))

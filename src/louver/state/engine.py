@@ -56,7 +56,11 @@ def open_engine(url: StateUrl) -> Engine:
             from louver.state.redis_engine import RedisEngine
         except ImportError:
             raise LouverError("state on Redis or Valkey needs its client: install louver[redis]") from None
-        return RedisEngine(url.text)
+        try:
+            return RedisEngine(url.text)
+        except (ValueError, TypeError):
+            # Its text may hold a part of the URL.
+            raise LouverError(f"the state at {url.shown} has a parameter that its client does not take") from None
     try:
         from louver.state.postgres_engine import PostgresEngine
     except ImportError:

@@ -6,6 +6,7 @@ louver_state(key, expires, value)      expires by the clock of the database; it 
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -24,7 +25,9 @@ _CHANNEL: Final = "louver_messages"
 # Replicas that start together would else fail to create it at the same time.
 _LOCK: Final = "SELECT pg_advisory_xact_lock(7034502163829)"
 _EXISTS: Final = "SELECT to_regclass('louver_state') IS NOT NULL"
-_CREATE: Final = "CREATE TABLE louver_state (key text PRIMARY KEY, expires timestamptz NOT NULL, value bytea NOT NULL)"
+_CREATE: Final = """
+CREATE TABLE IF NOT EXISTS louver_state (key text PRIMARY KEY, expires timestamptz NOT NULL, value bytea NOT NULL)
+"""
 
 _PUT: Final = """
 INSERT INTO louver_state VALUES ($1, now() + $2::interval, $3)
@@ -51,15 +54,17 @@ class PostgresEngine:
         self._opening = asyncio.Lock()
 
     async def put(self, key: str, value: bytes, seconds: float) -> None:
-        async with (await self._opened()).acquire() as connection:
+        async with _acquired(await self._opened()) as connection:
             await connection.execute(_DELETE_EXPIRED)
             await connection.execute(_PUT, key, timedelta(seconds=seconds), value)
 
     async def get(self, key: str) -> bytes | None:
-        return await (await self._opened()).fetchval(_GET, key)
+        async with _acquired(await self._opened()) as connection:
+            return await connection.fetchval(_GET, key)
 
     async def publish(self, message: str) -> None:
-        await (await self._opened()).execute("SELECT pg_notify($1, $2)", _CHANNEL, message)
+        async with _acquired(await self._opened()) as connection:
+            await connection.execute("SELECT pg_notify($1, $2)", _CHANNEL, message)
 
     async def messages(self) -> AsyncGenerator[str | None]:
         await self._opened()
@@ -105,12 +110,26 @@ class PostgresEngine:
                     self._url, min_size=0, max_size=STATE_CONNECTIONS, timeout=STATE_ANSWER_S
                 )
                 try:
-                    async with pool.acquire() as connection, connection.transaction():
-                        await connection.execute(_LOCK)
+                    async with _acquired(pool) as connection:
                         if not await connection.fetchval(_EXISTS):
-                            await connection.execute(_CREATE)
+                            # One transaction.
+                            await connection.execute(f"{_LOCK}; {_CREATE}")
                 except BaseException:
                     pool.terminate()
                     raise
                 self._pool = pool
         return self._pool
+
+
+@asynccontextmanager
+async def _acquired(pool: Any) -> AsyncGenerator[Any]:
+    """A connection of the pool, which ends if its work does not."""
+    connection = await pool.acquire()
+    try:
+        yield connection
+    except asyncio.CancelledError:
+        # The pool would wait, for a server that does not answer, until it has cancelled its query.
+        connection.terminate()
+        raise
+    finally:
+        await pool.release(connection)

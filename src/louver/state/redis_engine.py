@@ -33,6 +33,8 @@ class RedisEngine:
         # One retry: a connection of the pool may be from before a restart of the store.
         options: dict[str, Any] = {"socket_connect_timeout": STATE_ANSWER_S, "protocol": 2}
         self._client = _Redis.from_url(url, **options, socket_timeout=STATE_ANSWER_S, retry=Retry(NoBackoff(), 1))
+        # It connects only when it is used: an option that it does not know would fail then.
+        self._client.connection_pool.make_connection()
         self._subscriber = _Redis.from_url(url, **options, socket_timeout=None, retry=Retry(NoBackoff(), 0))
         # Not its moving window: that goes by the clock of each replica, and a caller that has used up its limit at a
         # replica five minutes ahead is refused for six minutes by the others.
@@ -65,7 +67,7 @@ class RedisEngine:
                     if message["type"] == "subscribe":
                         yield None
                     elif message["type"] == "message":
-                        yield message["data"].decode()
+                        yield message["data"].decode("ascii", "replace")
                 elif is_silent:
                     raise TimeoutError
                 else:

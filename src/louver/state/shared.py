@@ -11,15 +11,16 @@ import base64
 import json
 import logging
 import secrets
+from collections import deque
 from contextlib import suppress
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.offload import in_thread
 from louver.core.json import compact
 from louver.errors import StateUnavailable
-from louver.limits import MAX_STATE_MESSAGE, STATE_ANSWER_S, STATE_RETRY_S
+from louver.limits import MAX_STATE_MESSAGE, MAX_UNSENT_MESSAGES, STATE_ANSWER_S, STATE_RETRY_S
 from louver.state.engine import open_engine
 from louver.state.seal import StateSeal
 
@@ -46,8 +47,9 @@ class SharedState:
         self._own = secrets.token_hex(8)  # marks the messages of this replica
         self._handlers: dict[str, Callable[..., None]] = {}
         self._listening: asyncio.Task[None] | None = None
-        self._sending = BackgroundTasks(logger)
-        self._in_order = asyncio.Lock()
+        self._unsent: deque[str] = deque()
+        self._sending: asyncio.Task[None] | None = None
+        self._is_slow = False
         self._problem: str | None = None  # why the store cannot be used
         self._refusal: str | None = None  # why it has refused something, though it can be used
         self._retry_at = 0.0
@@ -82,8 +84,16 @@ class SharedState:
         """Send the other replicas a message, in the background and in order: ids and digests, no content."""
         sealed = self._seal.seal(_MESSAGE, compact([self._own, kind, *params]).encode("utf-8", "surrogatepass"))
         message = base64.b64encode(sealed).decode()
-        if len(message) <= MAX_STATE_MESSAGE:
-            self._sending.start(self._publish(message))
+        if len(message) > MAX_STATE_MESSAGE:
+            return
+        if len(self._unsent) >= MAX_UNSENT_MESSAGES:
+            if not self._is_slow:
+                logger.warning("the state at %s is too slow: messages to other replicas are dropped", self.url.shown)
+            self._is_slow = True
+            return
+        self._unsent.append(message)
+        if self._sending is None or self._sending.done():
+            self._sending = asyncio.create_task(self._send())
 
     def on(self, kind: str, handler: Callable[..., None]) -> None:
         """Call it with the params of each message of a kind."""
@@ -102,8 +112,10 @@ class SharedState:
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.wait({self._listening})
-        # Each ends in time by itself.
-        await self._sending.wait()
+        if self._sending is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(STATE_ANSWER_S):
+                    await self._sending
         with suppress(*self._engine.failures, OSError):
             await self._engine.close()
 
@@ -143,10 +155,12 @@ class SharedState:
             logger.warning("the state at %s is available again", self.url.shown)
             self._problem = None
 
-    async def _publish(self, message: str) -> None:
-        with suppress(StateUnavailable):
-            async with self._in_order:
-                await self._do(lambda: self._engine.publish(message))
+    async def _send(self) -> None:
+        while self._unsent:
+            message = self._unsent.popleft()
+            with suppress(StateUnavailable):
+                await self._do(partial(self._engine.publish, message))
+        self._is_slow = False
 
     async def _listen(self, on_connected: Callable[[], None]) -> None:
         while True:
@@ -157,7 +171,7 @@ class SharedState:
                         on_connected()
                     else:
                         self._receive(message)
-            except (*self._engine.failures, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - whatever goes wrong, messages are received again
                 self._on_failed(error)
             await asyncio.sleep(STATE_RETRY_S)
 
@@ -167,6 +181,6 @@ class SharedState:
             sender, kind, *params = json.loads(opened or b"[]")
             if sender != self._own and kind in self._handlers:
                 self._handlers[kind](*params)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             # Of replicas with other keys, or of another version.
             return

@@ -6,6 +6,7 @@ postgres://louver:password@db/louver  Postgres; `postgresql` is the same
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
@@ -13,6 +14,7 @@ from urllib.parse import urlsplit
 from louver.errors import LouverError
 
 _REDIS: Final = ("redis", "rediss")
+_NUMBER: Final = re.compile(r"(/\d*)?")
 _POSTGRES: Final = ("postgres", "postgresql")
 
 
@@ -26,7 +28,9 @@ class StateUrl:
         """Read a URL; LouverError, without a part of it, if it is none of a store."""
         try:
             parts = urlsplit(text)
-            if is_state_url(text) and parts.hostname:
+            # The client takes a database that is no number for the first one, which may be another deployment's.
+            is_database = parts.scheme not in _REDIS or _NUMBER.fullmatch(parts.path)
+            if is_state_url(text) and parts.hostname and is_database:
                 port = "" if parts.port is None else f":{parts.port}"
                 return cls(text, f"{parts.scheme}://{parts.hostname}{port}{parts.path}")
         except ValueError:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 
 import httpx2
 import pytest
 
 from fixtures.command import louver
 from gateway.gateways import LOUVER_ITSELF
-from gateway.raw import HANDSHAKE, STATELESS, raw
+from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
 from gateway.served import config, fixture, serving
 
 pytestmark = pytest.mark.anyio
@@ -44,6 +46,23 @@ async def test_each_request_has_a_line(lines):
     assert [line["status"] for line in found if line["http"] == "GET /nowhere"] == [404]
     assert not [line for line in found if "healthz" in line["http"]]
     assert SECRET not in json.dumps(found)
+
+
+async def test_clients_are_served_though_nobody_reads_it(tmp_path):
+    """A full pipe stalled all of them, health checks too."""
+    options = config(tmp_path, {"records": fixture("records", isolation="shared")})
+    reading, writing = os.pipe()
+    fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+    with (
+        serving(*options, "--access-log", command=LOUVER_ITSELF, stdout=writing) as served,
+        httpx2.Client(timeout=SOON_S) as client,
+    ):
+        for _ in range(100):
+            assert client.get(served.url.replace("/mcp", "/nowhere")).status_code == 404
+        served.process.terminate()
+        assert served.ends() == 0
+    os.close(reading)
+    os.close(writing)
 
 
 def test_it_is_for_http():

@@ -52,7 +52,7 @@ http {{
             proxy_buffering off;
             proxy_buffer_size 16k;
             proxy_buffers 8 16k;
-            proxy_next_upstream error http_503 non_idempotent;
+            proxy_next_upstream error;
         }}
     }}
 }}
@@ -114,7 +114,7 @@ class Retried(Http):
         for _ in range(TRIES):
             try:
                 return await super().request(method, **params)
-            except (httpx2.HTTPError, AssertionError, KeyError):
+            except (httpx2.HTTPError, AssertionError, KeyError, ValueError):
                 continue
         raise AssertionError("no replica has answered")
 
@@ -126,7 +126,7 @@ class Retried(Http):
         while True:
             try:
                 await (self._get() if self.era == HANDSHAKE else self._subscribe())
-            except (httpx2.HTTPError, AssertionError, KeyError):
+            except (httpx2.HTTPError, AssertionError, KeyError, ValueError):
                 await asyncio.sleep(0.01)
 
     async def _get(self):

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import os
+import signal
 import socket
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import replace
 from itertools import count, cycle
+from pathlib import Path
 
+import httpx2
 import pytest
 
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, Http, raw
-from gateway.served import config, fixture, serving
+from gateway.serve.test_endpoint import Heard, unanswered
+from gateway.serve.test_sessions import INITIALIZE, Answers, asks, send, session_of
+from gateway.served import at, config, fixture, serving, until
+from louver.gateway.config.read import as_config
+from louver.gateway.gateway import Gateway
+from louver.gateway.serve import replica_client, sessions
+from louver.gateway.serve.endpoint import McpEndpoint
+from louver.gateway.serve.exchange import HttpExchange
+from louver.gateway.serve.replica_client import ReplicaClient
+from louver.server.request import in_order
 
 pytestmark = pytest.mark.anyio
 
@@ -186,6 +201,49 @@ def _ping(number):
     return {"jsonrpc": "2.0", "id": number, "method": "ping"}
 
 
+def sockets(pid):
+    found = []
+    for each in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found += [each] if str(each.readlink()).startswith("socket") else []
+    return found
+
+
+async def test_what_is_passed_on_to_a_replica_that_hangs_ends_with_its_client(start):
+    """Each left a task and a connection, for as long as the replica hung."""
+    first, second = start({"sticky": fixture("replica_state")}, addressed=True)
+    async with raw(first.url, HANDSHAKE, **ROOTS) as client:
+        headers = client.headers()
+        before = len(sockets(second.pid))
+        os.kill(first.pid, signal.SIGSTOP)
+        try:
+            for number in range(5):
+                async with httpx2.AsyncClient(timeout=0.3, trust_env=False) as leaving:
+                    with pytest.raises(httpx2.ReadTimeout):
+                        await leaving.post(second.url, json=_ping(number), headers=headers)
+            await until(lambda: len(sockets(second.pid)) <= before)
+        finally:
+            os.kill(first.pid, signal.SIGCONT)
+
+
+async def test_a_silent_replica_counts_as_not_reached(monkeypatch):
+    monkeypatch.setattr(replica_client, "REPLICA_SILENT_S", 0.1)
+
+    async def never():
+        await asyncio.Event().wait()
+
+    async def be_silent(reader, writer):
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(be_silent, "127.0.0.1", 0) as silent:
+        url = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}/mcp"
+        exchange = HttpExchange({"type": "http", "method": "POST", "headers": []}, never, never, {})
+        client = ReplicaClient()
+        assert not await client.forward(exchange, url, b"{}")
+        await client.close()
+
+
 async def test_an_answer_and_a_resumption_reach_the_replica_that_waits_for_them(start):
     """Every request to the next replica, though one process behind serves all."""
     urls = [each.url for each in start({"sticky": fixture("replica_state", isolation="shared")}, 3, addressed=True)]
@@ -243,3 +301,58 @@ async def first_event(response):
         if line.startswith("id: "):
             return line.removeprefix("id: ")
     raise AssertionError("no event has come")
+
+
+def alone(**louver):
+    """A replica in this process, which answers by itself."""
+    servers = {"it": at("http://127.0.0.1:1/mcp", isolation="shared")}
+    gateway = Gateway(as_config({"mcpServers": servers, "louver": {"keys": [KEY], **louver}}))
+    answers = Answers()
+    gateway._pipeline.answer = in_order([answers], unanswered)
+    return gateway, answers
+
+
+async def test_a_stream_is_resumed_though_the_keys_have_been_rotated(monkeypatch):
+    """The tag of the replica changes with its keys: it took its own stream for one of a replica that had ended."""
+    gateway, answers = alone(replicaUrl="http://127.0.0.1:1/mcp")
+    app = McpEndpoint(gateway)
+    session = session_of(await send(app, INITIALIZE))
+    stream = Heard()
+    waiting = asyncio.create_task(send(app, asks("tools/call", 5, name="waits"), session=session, heard=stream))
+    await answers.begun.wait()
+    last = stream.body.decode().partition("id: ")[2].partition("\r\n")[0]
+    monkeypatch.setattr(gateway, "_config", replace(gateway.config, keys=("n" * 32, KEY)))
+    resumed = Heard()
+    resuming = asyncio.create_task(
+        send(app, method="GET", session=session, headers={"last-event-id": last}, heard=resumed)
+    )
+    await resumed.began.wait()
+    answers.go_on.set()
+    await asyncio.gather(waiting, resuming)
+    assert b'"name":"waits"' in resumed.body
+
+
+async def test_updates_that_wait_for_a_client_are_bounded(monkeypatch):
+    """Each was a task for as long as the client did not read."""
+    monkeypatch.setattr(sessions, "MAX_UNDELIVERED", 3)
+    gateway, _ = alone()
+    app = McpEndpoint(gateway)
+    session = session_of(await send(app, INITIALIZE))
+    listening, unread, go_on = asyncio.create_task(send(app, method="GET", session=session)), [], asyncio.Event()
+    open_session = app._sessions._sessions[session]
+    await until(lambda: None in open_session._streams)
+
+    async def write(part):
+        unread.append(part)
+        await go_on.wait()
+
+    monkeypatch.setattr(open_session._streams[None], "write", write)
+    for _ in range(5):
+        app._sessions._on_updated_elsewhere(open_session.digest, "{}")
+    await until(lambda: len(unread) == 3)
+    go_on.set()
+    await until(lambda: not len(app._sessions._undelivered))
+    app._sessions._on_updated_elsewhere(open_session.digest, "{}")
+    await until(lambda: len(unread) == 4)
+    await app.close()
+    await listening

@@ -12,13 +12,17 @@ import pytest
 from fixtures import stores
 from gateway.gateways import everything
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
+from gateway.serve.test_endpoint import unanswered
 from gateway.serve.test_replicas import KEY, spread
 from gateway.serve.test_replicas import start as start
+from gateway.serve.test_sessions import INITIALIZE, Answers, asks, send, session_of
 from gateway.served import at, fixture, until
 from louver.gateway import shared_state
 from louver.gateway.config.read import as_config
 from louver.gateway.gateway import Gateway
+from louver.gateway.serve.endpoint import McpEndpoint
 from louver.limits import CALM_S
+from louver.server.request import in_order
 
 pytestmark = pytest.mark.anyio
 
@@ -98,6 +102,22 @@ async def test_a_session_that_one_replica_ends_is_refused_by_all(start, store):
         assert await ends(client, urls[1], headers)
         [later] = urls_of(start(SERVERS, 1, state=store.url))
         assert (await client.client.post(later, json=ping(1), headers=headers)).status_code == 404
+
+
+async def test_the_first_requests_of_a_session_at_a_replica_open_it_once(redis):
+    """SDK clients open their stream beside `notifications/initialized`: each took a place, and one was given back."""
+    louver = {"keys": [KEY], "state": redis.url}
+    configured = as_config({"mcpServers": {"it": at("http://127.0.0.1:1/mcp", isolation="shared")}, "louver": louver})
+    apps = []
+    for _ in range(2):
+        gateway = Gateway(configured)
+        gateway._pipeline.answer = in_order([Answers()], unanswered)
+        apps.append(McpEndpoint(gateway))
+    session = session_of(await send(apps[0], INITIALIZE))
+    found = await asyncio.gather(*(send(apps[1], asks("ping", number), session=session) for number in range(3)))
+    assert [each.status for each in found] == [200] * 3
+    await send(apps[1], method="DELETE", session=session)
+    assert len(apps[1]._sessions._by_peer) == 0
 
 
 async def test_clients_of_all_replicas_are_notified_once_of_a_changed_list(start, store):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
+from pathlib import Path
 
 import pytest
 
+from fixtures.command import louver
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.serve.test_replicas import ROOT, ROOTS
-from gateway.served import children, config, fixture, lives, serving, until
+from gateway.served import Served, children, config, fixture, lives, serving, until
 
 pytestmark = pytest.mark.anyio
 
@@ -65,3 +68,39 @@ async def test_workers_end_with_the_process_that_has_started_them(served):
     workers = children(served.pid)
     served.process.kill()
     await gone(workers)
+
+
+async def test_a_child_that_it_has_not_started_is_no_worker(tmp_path):
+    """As process 1 of a container it gets the orphans of others: one that ended, ended all workers."""
+    options = config(tmp_path, {"sticky": fixture("replica_state", isolation="shared")})
+    command = ["sh", "-c", 'sleep 5 & exec "$0" "$@"', *LOUVER_ITSELF]
+    with serving(*options, "--workers", "2", command=command) as served:
+        [other] = [pid for pid, line in children(served.pid).items() if line.startswith("sleep")]
+        os.kill(other, signal.SIGKILL)
+        # It is gone once somebody has waited for it.
+        await until(lambda: not Path(f"/proc/{other}").exists())
+        async with raw(served.url, STATELESS) as client:
+            assert (await client.result("tools/list"))["tools"]
+        os.kill(served.pid, signal.SIGTERM)
+        assert await asyncio.to_thread(served.ends) == 0
+
+
+def test_a_worker_that_cannot_serve_ends_all_and_says_why(tmp_path):
+    """Clients at its socket waited for it, and it was started again and again, each time with a traceback."""
+    options = config(tmp_path, {"it": fixture("records", isolation="shared")})
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        metrics = ["--metrics", f"127.0.0.1:{port - 1}"]
+        served = Served([*LOUVER_ITSELF, "--http", "127.0.0.1:0", "--no-auth", "--workers", "2", *metrics, *options])
+        assert served.ends() == 2
+        served.close()
+    assert any(f"port {port}: Address already in use" in line for line in served.said)
+    assert "Traceback" not in "".join(served.said)
+
+
+def test_workers_share_their_port_with_no_other_gateway(served):
+    """They did, and each refused half of the requests of the other's sessions."""
+    address = served.url.removeprefix("http://").removesuffix("/mcp")
+    told = louver("serve", "--http", address, "--no-auth", "--workers", "2", "--", "true")
+    assert told.returncode == 2
+    assert "Address already in use" in told.stderr

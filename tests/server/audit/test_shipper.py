@@ -345,12 +345,14 @@ async def test_a_wrong_password_a_wrong_table_and_a_wrong_file_are_said(table, a
     await table.query("CREATE TABLE louver_audit (spool text, number bigint)")
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "notes.jsonl").write_text('{"mine":1}\n{"spool":')
+    (tmp_path / "broken.jsonl").write_text('{"spool":"0f31, and no more\n')
     await write(audit, "a", 3)
     for destination, reason in (
         (PostgresTable(wrong), "InvalidPasswordError"),
         (table.destination(), "its table louver_audit is of another version"),
         (LineFile(tmp_path / "notes.txt"), "it holds something else"),
         (LineFile(tmp_path / "notes.jsonl"), "it holds something else"),
+        (LineFile(tmp_path / "broken.jsonl"), "it holds something else"),
         (LineFile(tmp_path), "Is a directory"),
         (LineFile(file), "it holds something else"),
     ):

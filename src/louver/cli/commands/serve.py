@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.policy.principal import NOBODY
 from louver.cli import logs, servers, upstreams
-from louver.cli.listen_address import ListenAddress
+from louver.cli.listen_address import MAX_PORT, ListenAddress
 from louver.cli.signals import by_signal
 from louver.cli.state import SAVINGS, state
 from louver.errors import InvalidInput, LouverError
@@ -49,6 +49,8 @@ def run(arguments: Namespace) -> int:
     address = None if arguments.http is None else ListenAddress.read(arguments.http)
     metrics = None if arguments.metrics is None else ListenAddress.read(arguments.metrics, "--metrics")
     _check_over_http(arguments)
+    if metrics is not None and metrics.port + arguments.workers - 1 > MAX_PORT:
+        raise InvalidInput(f"--metrics has a port for each of the --workers: {metrics.port} is too high for so many")
     if address is None and fcntl(1, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         # Standard output was closed, so no client could be answered.
         raise OSError(EBADF, os.strerror(EBADF))
@@ -79,7 +81,7 @@ def run(arguments: Namespace) -> int:
     if listener is None:
         asyncio.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
     elif arguments.workers > 1:
-        _serve_by_workers(make_gateway, file, listener, arguments.workers, metrics)
+        return _serve_by_workers(make_gateway, file, listener, arguments.workers, metrics)
     else:
         asyncio.run(gateway_over_http(make_gateway, file, listener))
     return 0
@@ -175,12 +177,12 @@ async def gateway_over_http(
         if worker is not None:
             worker.end_with_parent(end)
 
-    with ExitStack() as bound:
+    with ExitStack() as lifetime:
         for each in sockets:
-            bound.enter_context(each)
+            lifetime.enter_context(each)
         gateway = make_gateway(single_client=False, replica=None if worker is None else worker.replica)
         async with _gateway_lifetime(gateway, file) as exit_stack:
-            app = listener.app(gateway)
+            app = listener.app(gateway, lifetime)
             reports = _report_and_freeze(gateway) if is_reporting else _open_and_freeze(gateway)
             await exit_stack.enter_async_context(_background_task(reports))
             end_streams = gateway.listen_streams.close
@@ -193,7 +195,7 @@ def _serve_by_workers(
     listener: HttpListener,
     count: int,
     metrics: ListenAddress | None,
-) -> None:
+) -> int:
     # Imported here: most gateways are one process.
     from louver.cli.workers import Workers
 
@@ -202,7 +204,7 @@ def _serve_by_workers(
             _serve_metrics(replace(metrics, port=metrics.port + worker.number))
         asyncio.run(gateway_over_http(make_gateway, file, listener, worker))
 
-    Workers(count, serve).run()
+    return Workers(count, serve).run()
 
 
 def _serve_metrics(address: ListenAddress) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import urlsplit
 
 from louver.catalogue.files.line_numbers import nearest_line
 from louver.catalogue.files.open_regular import trusted_or_pipe
@@ -301,7 +302,7 @@ class ConfigSource:
         if written is None:
             return ""
         url = self.string(("louver", "replicaUrl"), written)
-        if not is_url(url):
+        if not is_url(url) or urlsplit(url).path.strip("/") == "":
             raise self.error_at(("louver", "replicaUrl"), "'replicaUrl': expected a URL, as http://10.0.0.7:8080/mcp")
         return url
 

@@ -22,14 +22,13 @@ from louver import __version__
 from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.offload import yielding
 from louver.core.json import digest, is_object, members
-from louver.errors import UnknownResult, UpstreamError
+from louver.errors import TooManyProcesses, UnknownResult, UpstreamError
 from louver.gateway.clients.revisions import opening_for_modern, with_envelope
 from louver.gateway.routing.dispatch import Dispatcher, is_unavailable, kept_for, opening_of, watching
 from louver.gateway.routing.resource_owners import ResourceOwners
 from louver.gateway.routing.slow_lists import SlowLists, UpstreamList
 from louver.gateway.routing.task_owners import TaskOwners
 from louver.gateway.upstream.list_cache import change_notification
-from louver.gateway.upstream.processes import TooManyProcesses
 from louver.gateway.upstream.task_bindings import TASK_LIST, TASK_METHODS, task_id_of
 from louver.jsonrpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcError
 from louver.limits import LEFT_OUT_S

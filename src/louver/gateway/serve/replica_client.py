@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import httpx2
 
 from louver.gateway.serve.exchange import FORWARDED_HEADER
-from louver.limits import REPLICA_CONNECT_S
+from louver.limits import REPLICA_CONNECT_S, REPLICA_IDLE_S, REPLICA_SILENT_S
 
 if TYPE_CHECKING:
     from louver.gateway.serve.exchange import HttpExchange
@@ -23,11 +23,26 @@ class ReplicaClient:
     """The connections to other replicas."""
 
     def __init__(self) -> None:
-        timeout = httpx2.Timeout(None, connect=REPLICA_CONNECT_S)
-        self._client = httpx2.AsyncClient(timeout=timeout, trust_env=False, limits=httpx2.Limits())
+        self._client = httpx2.AsyncClient(
+            timeout=httpx2.Timeout(REPLICA_SILENT_S, connect=REPLICA_CONNECT_S),
+            trust_env=False,
+            limits=httpx2.Limits(keepalive_expiry=REPLICA_IDLE_S),
+        )
 
     async def forward(self, exchange: HttpExchange, url: str, body: bytes) -> bool:
-        """Answer with the response of the replica at `url`; `False` if the replica cannot be reached."""
+        """Answer with the response of the replica at `url`; `False` if the replica does not respond."""
+        forwarding = asyncio.create_task(self._forward(exchange, url, body))
+        left = asyncio.create_task(exchange.left())
+        try:
+            await asyncio.wait({forwarding, left}, return_when=asyncio.FIRST_COMPLETED)
+            # Nobody is there to be answered once the client has left.
+            return not forwarding.done() or forwarding.result()
+        finally:
+            forwarding.cancel()
+            left.cancel()
+            await asyncio.gather(forwarding, left, return_exceptions=True)
+
+    async def _forward(self, exchange: HttpExchange, url: str, body: bytes) -> bool:
         headers = [(name, value) for name, value in exchange.raw_headers if name.decode("latin-1") not in _HOP_BY_HOP]
         request = self._client.build_request(
             exchange.method, url, headers=[*headers, (FORWARDED_HEADER.encode(), b"1")], content=body
@@ -47,23 +62,13 @@ class ReplicaClient:
 
 
 async def _copy(response: httpx2.Response, exchange: HttpExchange) -> None:
-    """Send a response as it comes, until it ends or the client disconnects."""
+    """Send a response as it comes, until it ends."""
     await exchange.start(
         response.status_code,
         [(name.lower(), value) for name, value in response.headers.raw if name.lower().decode() not in _HOP_BY_HOP],
     )
-
-    async def copy() -> None:
-        # A replica that dies ends the stream, which the client then resumes or finds lost.
-        with suppress(httpx2.TransportError):
-            async for part in response.aiter_raw():
-                await exchange.write(part)
-        await exchange.end()
-
-    tasks = [asyncio.create_task(copy()), asyncio.create_task(exchange.left())]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    # A replica that dies ends the stream, which the client then resumes or finds lost.
+    with suppress(httpx2.TransportError):
+        async for part in response.aiter_raw():
+            await exchange.write(part)
+    await exchange.end()

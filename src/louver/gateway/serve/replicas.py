@@ -99,8 +99,8 @@ class Replicas:
         with suppress(StateUnavailable):
             if await state.get(_ended_key(session)) is not None:
                 self.remember_ended(session)
-                return True
-        return False
+        # A message may have said so meanwhile.
+        return session in self._ended
 
     def cancel(self, session: str, request_id: object) -> None:
         """Pass on that a client has cancelled a request, which another replica answers."""

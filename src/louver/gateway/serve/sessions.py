@@ -40,6 +40,7 @@ from louver.limits import (
     MAX_HTTP_SESSIONS,
     MAX_OPENING_BYTES,
     MAX_PEER_SESSIONS,
+    MAX_UNDELIVERED,
     MAX_UNFORWARDED,
     PING_S,
     RETRY_MS,
@@ -79,6 +80,7 @@ class HttpSessions:
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
         self._sessions: dict[str, HttpSession] = {}
+        self._by_digest: dict[str, HttpSession] = {}  # for messages of other replicas
         self._replicas = Replicas(gateway)
         self._by_peer = BudgetByKey(MAX_PEER_SESSIONS)
         self._unforwarded = BudgetByKey(MAX_UNFORWARDED)
@@ -88,6 +90,7 @@ class HttpSessions:
         self._closing = BackgroundTasks(logger)
         self._pings = BackgroundTasks(logger)
         self._deliveries = BackgroundTasks(logger)
+        self._undelivered = BudgetByKey(MAX_UNDELIVERED)
         if gateway.state is not None:
             gateway.state.on(ENDED, self._on_ended_elsewhere)
             gateway.state.on(CANCELLED, self._on_cancelled_elsewhere)
@@ -126,7 +129,8 @@ class HttpSessions:
             await exchange.refuse(406, "Not Acceptable: Client must accept text/event-stream", session.header)
         else:
             with self._in_use(session):
-                if (lost := self._replicas.lost(exchange)) is None:
+                # The tag of this replica changes with the keys.
+                if (lost := self._replicas.lost(exchange)) is None or lost.tag == session.connection.tag:
                     await session.get(exchange, self._caller(exchange))
                 else:
                     await session.get_lost(exchange, lost, self._caller(exchange))
@@ -176,19 +180,23 @@ class HttpSessions:
 
     def _on_ended_elsewhere(self, digest: str) -> None:
         self._replicas.remember_ended(digest)
-        if (session := self._find_digest(digest)) is not None:
+        if (session := self._by_digest.get(digest)) is not None:
             self._expire(session)
 
     def _on_cancelled_elsewhere(self, digest: str, request_id: object) -> None:
-        if (session := self._find_digest(digest)) is not None:
+        if (session := self._by_digest.get(digest)) is not None:
             session.connection.cancel(request_id)
 
     def _on_updated_elsewhere(self, digest: str, update: str) -> None:
-        if (session := self._find_digest(digest)) is not None:
-            self._deliveries.start(session.deliver(update.encode()))
+        if (session := self._by_digest.get(digest)) is not None and self._undelivered.take(digest):
+            self._deliveries.start(self._deliver(session, update.encode()))
 
-    def _find_digest(self, digest: str) -> HttpSession | None:
-        return next((each for each in self._sessions.values() if each.digest == digest), None)
+    async def _deliver(self, session: HttpSession, update: bytes) -> None:
+        """Send an update to a client, which may read slowly."""
+        try:
+            await session.deliver(update)
+        finally:
+            self._undelivered.give_back(session.digest)
 
     def _caller(self, exchange: HttpExchange) -> Hashable:
         """For whom an exchange is: who may see the messages of its stream later."""
@@ -211,10 +219,11 @@ class HttpSessions:
                 belongs_elsewhere = sealed is not None and sealed.replica is not None
                 await self._refuse_unknown(exchange, belongs_elsewhere=belongs_elsewhere)
                 return None
-            if not await self._has_room(exchange):
-                return None
             # While this waited, another request of the session may have come.
-            session = self._find_own(exchange) or self._reopen(exchange, sealed)
+            if (session := self._find_own(exchange)) is None:
+                if not await self._has_room(exchange):
+                    return None
+                session = self._reopen(exchange, sealed)
         if not await session.has_opened():
             await exchange.refuse_for_now(503, "The session cannot be opened: a server behind is unavailable")
             return None
@@ -270,7 +279,7 @@ class HttpSessions:
         session = HttpSession(
             session_id, connection, events, self._silent, exchange, self._caller(exchange), self._replicas.pass_on
         )
-        self._sessions[session_id] = session
+        self._sessions[session_id] = self._by_digest[session.digest] = session
         return session
 
     @contextmanager
@@ -298,6 +307,7 @@ class HttpSessions:
 
     def _remove(self, session: HttpSession) -> None:
         if self._sessions.pop(session.session_id, None) is not None:
+            del self._by_digest[session.digest]
             self._by_peer.give_back(session.peer)
         self._idle.cancel(session)
         self._events.close_session(session.events)

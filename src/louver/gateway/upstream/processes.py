@@ -14,7 +14,7 @@ from collections import deque
 from contextvars import Context
 from typing import TYPE_CHECKING, NamedTuple
 
-from louver.errors import UpstreamUnavailable
+from louver.errors import TooManyProcesses
 from louver.gateway.tally import Tally
 from louver.limits import PROCESS_IDLE_S, UNUSED_S
 
@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 logger = logging.getLogger(__name__)
-
-
-class TooManyProcesses(UpstreamUnavailable):
-    """Not a failure of the server: it was not started."""
 
 
 class IdleProcess(NamedTuple):

@@ -21,7 +21,7 @@ from louver.concurrency.backoff import Backoff
 from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.offload import in_thread
 from louver.core.json import digest, members
-from louver.errors import UpstreamError, UpstreamUnavailable
+from louver.errors import TooManyProcesses, UpstreamError, UpstreamUnavailable
 from louver.gateway.clients.client import GatewayClient
 from louver.gateway.clients.revisions import is_modern
 from louver.gateway.config.model import COMMAND_LINE_SERVER
@@ -30,7 +30,7 @@ from louver.gateway.upstream.availability import Availability
 from louver.gateway.upstream.kept_catalogue import Catalogue, KeptAnswers
 from louver.gateway.upstream.list_cache import change_notifications
 from louver.gateway.upstream.notifications import Debouncer, PassOn
-from louver.gateway.upstream.processes import IdleProcess, TooManyProcesses
+from louver.gateway.upstream.processes import IdleProcess
 from louver.gateway.upstream.retry import ConnectBackoff, Reconnector
 from louver.gateway.upstream.session import Session
 from louver.gateway.upstream.subscribers import Subscribers

@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 
 _BEGINNING: Final = b'{"spool":"'
 _BLOCK: Final = 64 * 1024
+_SOMETHING_ELSE: Final = "it holds something else: expected a file of records, or none"
 
 
 class LineFile:
-    failures = ()
-
     def __init__(self, path: Path) -> None:
         self._path = path
         self.shown = repr(os.fspath(path))
@@ -69,10 +68,13 @@ def _last_record(file: IO[bytes], spool: str) -> LastRecord | None:
     lines, _, half = tail.rpartition(b"\n")
     line = lines.rpartition(b"\n")[2]
     if not all(part.startswith(_BEGINNING[: len(part)]) for part in (line, half)):
-        raise AuditFailed("it holds something else: expected a file of records, or none")
+        raise AuditFailed(_SOMETHING_ELSE)
     if half:
         file.truncate(end - len(half))
     if not line:
         return None
-    record = json.loads(line)
-    return LastRecord(record["number"], record["correlation"]) if record["spool"] == spool else None
+    try:
+        record = json.loads(line)
+        return LastRecord(record["number"], record["correlation"]) if record["spool"] == spool else None
+    except (ValueError, KeyError):
+        raise AuditFailed(_SOMETHING_ELSE) from None

@@ -59,8 +59,6 @@ _LAST: Final = "SELECT number, correlation FROM louver_audit WHERE spool = $1 OR
 
 
 class PostgresTable:
-    failures = (asyncpg.PostgresError, asyncpg.InterfaceError)
-
     def __init__(self, url: StateUrl) -> None:
         self._url = url.text
         self.shown = url.shown

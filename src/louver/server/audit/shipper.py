@@ -33,11 +33,6 @@ class Destination(Protocol):
         """Its name, without secrets."""
         ...
 
-    @property
-    def failures(self) -> tuple[type[Exception], ...]:
-        """Errors while it cannot be used, besides OSError and AuditFailed."""
-        ...
-
     async def append(self, spool: str, select: Callable[[LastRecord | None], list[SpooledRecord]]) -> None:
         """Add durably what `select` returns for the last record of the spool that is there; others wait meanwhile."""
         ...
@@ -103,7 +98,7 @@ class Shipper:
             self._on_failed(error.message)
         except (OSError, sqlite3.Error) as error:
             self._on_failed(failure_reason(error))
-        except self._destination.failures as error:
+        except Exception as error:  # noqa: BLE001 - whatever a destination does, records are shipped later
             # The text of an error may hold the URL with its password.
             self._on_failed(type(error).__name__)
 
