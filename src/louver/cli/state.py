@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SAVINGS: Final = "savings.db"
+LOGINS: Final = "logins"
 
 
 def state(name: str) -> Path | None:

@@ -26,6 +26,8 @@ from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.clients.listen import ListenStreams
 from louver.gateway.clients.revisions import with_envelope
 from louver.gateway.config.model import CatalogueSource, Config, ExecuteLevel, Exposure
+from louver.gateway.login.credentials import LoginCredentials
+from louver.gateway.login.store import LoginStore
 from louver.gateway.metrics import count_answer, observe_upstreams
 from louver.gateway.pipeline import Files, Pipeline
 from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from louver.gateway.config.model import AuditSettings
     from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.discovery.service import DiscoveryService
+    from louver.gateway.login.login import Login
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.policy_guard import Guard
     from louver.gateway.upstream.processes import IdleProcess
@@ -134,6 +137,7 @@ class Gateway:
         catalogues: Path | None = None,  # folder for kept catalogues; `None`: upstreams are waited for
         replica: Replica | None = None,  # one of several processes, instead of what the configuration says
         savings: Path | None = None,  # file for counters of savings, unless the configuration has the setting
+        logins: Path | None = None,  # folder for logins at servers; `None`: nobody is logged in
     ) -> None:
         self._replica = replica
         self._single_client = single_client
@@ -142,6 +146,8 @@ class Gateway:
         self._ready_views = ready_views
         self._can_reload = can_reload
         self._catalogues = None if catalogues is None else CatalogueFolder(catalogues)
+        self._login_store = None if logins is None else LoginStore(logins)
+        self._logins: dict[str, LoginCredentials] = {}  # by upstream
         self._savings_default = savings
         self._savings_file: Path | None = None
         self._savings: SavingsCounter | None = None
@@ -289,9 +295,15 @@ class Gateway:
             self._audit.close()
         if self._shipper is not None:
             await self._shipper.close()
+        await asyncio.gather(*(login.close() for login in self._logins.values()))
         await self._closing.wait()
         if self._savings is not None:
             await self._savings.close()
+
+    async def login(self, upstream: str) -> Login | None:
+        """The login at an upstream, if there is one."""
+        credentials = self._logins.get(upstream)
+        return None if credentials is None else await credentials.current()
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
         return sorted(self._files.views.entry(self._as_listed(upstream, tool), None).views.named)
@@ -404,6 +416,7 @@ class Gateway:
         }
         for name in before.keys() - {each.name for each in config.upstreams}:
             self._all_upstreams[name].close()
+            self._end_login(name)
         shared_identity = next(
             (upstream.shared_identity for upstream in self._all_upstreams.values()), GATEWAY_IDENTITY
         )
@@ -428,7 +441,7 @@ class Gateway:
         # Not under a policy, and not where changes are blocked: a kept definition would count as the first.
         can_keep = gateway.catalogue == "kept" and config.policy is None and config.on_change != "block"
         return UpstreamSettings(
-            partial(_make_transport, config, UpstreamBudgets(), self._processes),
+            partial(_make_transport, config, UpstreamBudgets(), self._processes, self._credentials_for(config)),
             config.timeout_seconds,
             isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
             per_revision=config.transport == "http",
@@ -439,6 +452,17 @@ class Gateway:
             place=_catalogue_place(config, gateway),
             processes=self._processes if config.transport == "stdio" else None,
         )
+
+    def _credentials_for(self, config: model.UpstreamConfig) -> LoginCredentials | None:
+        self._end_login(config.name)
+        if self._login_store is None or not config.can_log_in:
+            return None
+        credentials = self._logins[config.name] = LoginCredentials(config, self._login_store)
+        return credentials
+
+    def _end_login(self, upstream: str) -> None:
+        if (replaced := self._logins.pop(upstream, None)) is not None:
+            self._closing.start(replaced.close())
 
     def _idle_processes(self) -> Iterator[IdleProcess]:
         for upstream in self._all_upstreams.values():
@@ -486,7 +510,11 @@ def _gateway_caller() -> GatewayCaller:
 
 
 def _make_transport(
-    config: model.UpstreamConfig, budgets: UpstreamBudgets, processes: ProcessBudget, listener: Listener
+    config: model.UpstreamConfig,
+    budgets: UpstreamBudgets,
+    processes: ProcessBudget,
+    credentials: LoginCredentials | None,
+    listener: Listener,
 ) -> Transport:
     if config.policy is None or "logging" in config.policy.allowed_features:
         logger = logging.getLogger(f"{LOGGER_PREFIX}{config.name}")
@@ -498,7 +526,14 @@ def _make_transport(
     if config.transport == "http":
         from louver.gateway.transports.http import HttpTransport
 
-        return HttpTransport(config.url, headers=config.headers, listener=listener, budgets=budgets, logger=logger)
+        return HttpTransport(
+            config.url,
+            headers=config.headers,
+            listener=listener,
+            budgets=budgets,
+            logger=logger,
+            credentials=credentials,
+        )
     from louver.gateway.transports.stdio import StdioTransport
 
     return StdioTransport(

@@ -23,7 +23,7 @@ from louver.cli import logs, servers, terminal
 from louver.cli.commands.serve import config_file, gateway_over_http, set_up_process
 from louver.cli.listen_address import ListenAddress
 from louver.cli.listener import HttpListener
-from louver.cli.state import state
+from louver.cli.state import LOGINS, state
 from louver.gateway.gateway import Gateway
 
 if TYPE_CHECKING:
@@ -38,7 +38,14 @@ def run(arguments: Namespace) -> int:
     config = servers.read(arguments) if file is None else file.current
     listener = HttpListener.open_local(arguments, ListenAddress.read("127.0.0.1:0"))
     set_up_process()
-    make_gateway = partial(Gateway, config, exposure="full", can_reload=file is not None, catalogues=state("catalogue"))
+    make_gateway = partial(
+        Gateway,
+        config,
+        exposure="full",
+        can_reload=file is not None,
+        catalogues=state("catalogue"),
+        logins=state(LOGINS),
+    )
     with _opened(listener.page_url) if arguments.open else nullcontext():
         asyncio.run(gateway_over_http(make_gateway, file, listener))
     return 0

@@ -12,11 +12,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
 from louver.catalogue.hosts import Host
 from louver.core.json import digest
 from louver.core.nearest import instead
 from louver.errors import InvalidConfig
+from louver.gateway.login.settings import OAuthSettings
 from louver.limits import AUDIT_DAYS
 from louver.protocol.names import ARGUMENT
 from louver.protocol.urls import is_url
@@ -70,6 +72,7 @@ class UpstreamConfig:
     cwd: Path | None = None  # `None`: the current folder
     url: str = field(default="", repr=False)  # for HTTP
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    oauth: OAuthSettings = OAuthSettings()  # for logins at the URL
     views: Path | None = None  # a folder that exists
     schemas: Path | None = None  # a folder that exists; not under a policy
     default_views: Mapping[str, str] = field(default_factory=dict[str, str])  # tool -> view for calls that ask for none
@@ -88,6 +91,19 @@ class UpstreamConfig:
         """Identifies the server by its name and how it is reached, whatever its other settings."""
         cwd = None if self.cwd is None else str(self.cwd)
         return digest([self.name, self.transport, list(self.command), cwd, self.url])
+
+    @property
+    def login_id(self) -> str:
+        """Identifies the login at the server: one for each name, so that a server can have two accounts."""
+        return digest([self.name, self.url, self.oauth.client_id, self.oauth.grant])
+
+    @property
+    def can_log_in(self) -> bool:
+        """Whether its requests have room for a login: the configuration sends no credentials."""
+        has_credentials = (
+            any(name.lower() == "authorization" for name in self.headers) or "@" in urlsplit(self.url).netloc
+        )
+        return self.transport == "http" and not has_credentials
 
 
 @dataclass(frozen=True, slots=True)

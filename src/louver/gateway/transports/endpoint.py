@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
 from louver.gateway.transports.event_stream import EVENT_STREAM
@@ -35,13 +35,24 @@ if TYPE_CHECKING:
 
 _SESSION_LOST = "the upstream knows the session no more: HTTP 404"
 
+_REFUSED = (401, 403)
 _REFUSALS = {
-    **dict.fromkeys((401, 403), "the upstream does not take the gateway's credentials:"),
+    **dict.fromkeys(_REFUSED, "the upstream does not take the gateway's credentials:"),
     **dict.fromkeys((301, 302, 303, 307, 308), "the upstream redirects, which is not followed:"),
 }
 
 # Statuses that concern the gateway or the whole upstream, not one request.
 _GLOBAL_STATUSES = frozenset({401, 403, 407, 429, 502, 503, 504})
+
+
+class Credentials(Protocol):
+    """Headers that authorize requests, and may change from one to the next."""
+
+    async def headers(self) -> Mapping[str, str]: ...
+
+    async def on_refused(self, sent: Mapping[str, str], status: int, challenge: str | None) -> bool:
+        """Whether a refused request can be sent again, with other headers."""
+        ...
 
 
 class Endpoint:
@@ -51,6 +62,7 @@ class Endpoint:
         headers: Mapping[str, str],
         budgets: UpstreamBudgets,
         on_session_lost: Callable[[str], None],
+        credentials: Credentials | None = None,
     ) -> None:
         self.is_modern = False
         self._version: str | None = None
@@ -59,6 +71,7 @@ class Endpoint:
         self._budgets = budgets
         self._headers = {name.lower(): value for name, value in headers.items()}
         self._on_session_lost = on_session_lost  # called with the reason when the upstream no longer knows the session
+        self._credentials = credentials
         self._connections: ConnectionPool | None = None
         self._resuming = 0
         self._not_resuming = asyncio.Event()
@@ -137,7 +150,28 @@ class Endpoint:
     def _request(self, verb: str, headers: Mapping[str, str], content: bytes = b"") -> Awaitable[Response]:
         if self._connections is None:
             raise UpstreamUnavailable("the connection is closed")
-        return self._connections.request(verb, {**self._headers, **headers}, content)
+        headers = {**self._headers, **headers}
+        if self._credentials is None:
+            return self._connections.request(verb, headers, content)
+        return self._authorized_request(self._credentials, self._connections, verb, headers, content)
+
+    async def _authorized_request(
+        self, credentials: Credentials, connections: ConnectionPool, verb: str, headers: dict[str, str], content: bytes
+    ) -> Response:
+        sent = await credentials.headers()
+        response = await connections.request(verb, {**headers, **sent}, content)
+        if response.status not in _REFUSED:
+            return response
+        try:
+            # A refused request has not run: it may be sent again.
+            is_renewed = await credentials.on_refused(sent, response.status, response.header("www-authenticate"))
+        except BaseException:  # cancellation must close the response too
+            response.close()
+            raise
+        if not is_renewed:
+            return response
+        response.close()
+        return await connections.request(verb, {**headers, **await credentials.headers()}, content)
 
 
 def _routing_headers(method: str, params: dict[str, Any]) -> dict[str, str]:

@@ -1,0 +1,280 @@
+"""The flows of OAuth, by the SDK's provider, which discovers, registers, proves by PKCE, and names the resource.
+
+The provider is made for one client that sends its requests through it. Here it gets the refused response itself, and
+only its own requests are sent: each limited in size and time, without environment proxies, and never to an address that
+only this machine or network has, unless the server is there too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final, Literal
+
+import httpx2
+from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError, OAuthTokenError
+from mcp.client.auth.extensions.client_credentials import ClientCredentialsOAuthProvider
+from mcp.client.auth.utils import extract_field_from_www_auth
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
+from pydantic import AnyUrl, ValidationError
+
+from louver.errors import AuthUnavailable, LoginFailed
+from louver.gateway.auth.fetch import read_body
+from louver.gateway.login.login import Login
+from louver.http1.pool import ssl_context
+from louver.limits import AUTH_FETCH_S
+from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, VERSION_HEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mcp.shared.auth import AuthorizationCodeResult, OAuthToken
+
+    from louver.gateway.config.model import UpstreamConfig
+    from louver.gateway.login.settings import OAuthSettings
+
+# Its messages quote responses and states.
+logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
+
+_ERROR_CODE: Final = re.compile(r'"error"\s*:\s*"([a-z_]{1,60})"')
+_ENDED: Final = (400, 401)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """How somebody is asked to log in."""
+
+    redirect_uri: str
+    show: Callable[[str], Awaitable[None]]  # takes the URL to open
+    answer: Callable[[], Awaitable[AuthorizationCodeResult]]
+
+
+@dataclass(slots=True)
+class _Memory:
+    """The provider's storage. A configured client is never replaced by another."""
+
+    is_configured: bool
+    tokens: OAuthToken | None = None
+    client: OAuthClientInformationFull | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self.client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        if self.is_configured:
+            raise LoginFailed(
+                "the server names another authorization server than 'issuer': its client is not used there"
+            )
+        self.client = client_info
+
+
+class Flow:
+    """One run of the provider."""
+
+    def __init__(self, server: UpstreamConfig, login: Login | None, person: Person | None = None) -> None:
+        settings = server.oauth
+        self._server = server
+        self._status: int | None = None  # of the last response
+        self._error: str | None = None  # the OAuth error code in it
+        self._has_shown = False
+        self._person = person
+        client = _configured_client(settings) or (None if login is None else _registered_client(login, person))
+        self._memory = _Memory(settings.client_id is not None, None if login is None else login.tokens, client)
+        self._provider = self._make_provider(settings)
+        if login is not None:
+            context = self._provider.context
+            context.oauth_metadata, context.protected_resource_metadata = login.metadata, login.resource
+            context.auth_server_url = login.issuer
+
+    async def log_in(self, challenge: str | None, now: Callable[[], float], status: Literal[401, 403] = 401) -> Login:
+        """A login, by a person or by the client's own credentials; `challenge` is the server's `WWW-Authenticate`."""
+        if status == 401 and (scopes := self._server.oauth.scopes):
+            metadata = challenge_field(challenge, "resource_metadata")
+            found = "" if metadata is None else f'resource_metadata="{metadata}", '
+            challenge = f'Bearer {found}scope="{" ".join(scopes)}"'
+        await self._run(_refused(status, challenge))
+        return self._login(challenge, now())
+
+    async def refresh(self, login: Login, now: float) -> Login:
+        """The login with new tokens, or with its `problem` if the authorization server refuses for good."""
+        # Any time in the past: whether it has expired is known by the clock of the gateway.
+        self._provider.context.token_expiry_time = 1.0
+        await self._run(None)
+        if self._provider.context.current_tokens is None or self._status != 200:
+            if self._status in _ENDED:
+                return login.model_copy(update={"problem": self._refusal()})
+            raise LoginFailed(f"the login cannot be renewed: {self._refusal()}")
+        return self._login(login.challenge, now)
+
+    def _login(self, challenge: str | None, now: float) -> Login:
+        context = self._provider.context
+        if context.current_tokens is None or context.client_info is None:
+            raise LoginFailed("the authorization server gives no tokens")
+        return Login(
+            tokens=context.current_tokens,
+            client=context.client_info,
+            metadata=context.oauth_metadata,
+            resource=context.protected_resource_metadata,
+            issuer=context.auth_server_url,
+            challenge=challenge,
+            obtained_at=now,
+        )
+
+    def _make_provider(self, settings: OAuthSettings) -> OAuthClientProvider:
+        if settings.grant == "client_credentials":
+            assert settings.client_id is not None, "the configuration has it"
+            assert settings.client_secret is not None, "the configuration has it"
+            return ClientCredentialsOAuthProvider(
+                self._server.url,
+                self._memory,
+                settings.client_id,
+                settings.client_secret,
+                scope=" ".join(settings.scopes) or None,
+                issuer=settings.issuer,
+            )
+        person = self._person
+        metadata = OAuthClientMetadata(
+            client_name="Louver",
+            redirect_uris=None if person is None else [AnyUrl(person.redirect_uri)],
+            # A secret that every copy of a program has is none.
+            token_endpoint_auth_method="none",
+        )
+        return OAuthClientProvider(
+            self._server.url,
+            metadata,
+            self._memory,
+            None if person is None else self._show,
+            None if person is None else person.answer,
+            client_metadata_url=settings.client_metadata_url,
+        )
+
+    async def _show(self, url: str) -> None:
+        assert self._person is not None, "the provider has its handlers"
+        self._has_shown = True
+        context = self._provider.context
+        methods = (
+            None if context.oauth_metadata is None else context.oauth_metadata.token_endpoint_auth_methods_supported
+        )
+        client = context.client_info
+        if methods and client is not None and client.client_secret and client.token_endpoint_auth_method not in methods:
+            client.token_endpoint_auth_method = "client_secret_post"
+        _check_address(httpx2.URL(url), httpx2.URL(self._server.url))
+        await self._person.show(url)
+
+    async def _run(self, refused: httpx2.Response | None) -> None:
+        """Send the provider's own requests; `refused` is the response to the request that it would authorize."""
+        request = httpx2.Request("POST", self._server.url, headers={VERSION_HEADER: LATEST_HANDSHAKE_VERSION})
+        flow = self._provider.async_auth_flow(request)
+        try:
+            async with httpx2.AsyncClient(
+                verify=ssl_context(), trust_env=False, follow_redirects=False, timeout=AUTH_FETCH_S
+            ) as client:
+                outgoing = await anext(flow)
+                while True:
+                    if outgoing is not request:
+                        response = await self._send(client, outgoing)
+                    elif refused is None:
+                        return
+                    else:
+                        response, refused = refused, None
+                    outgoing = await flow.asend(response)
+        except StopAsyncIteration:
+            return
+        except (OAuthFlowError, ValidationError) as error:
+            raise LoginFailed(self._problem(error)) from None
+        finally:
+            await flow.aclose()
+
+    async def _send(self, client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
+        _check_address(request.url, httpx2.URL(self._server.url))
+        request.headers["accept-encoding"] = "identity"
+        try:
+            async with asyncio.timeout(AUTH_FETCH_S):
+                response = await client.send(request, stream=True)
+                try:
+                    body = await read_body(response)
+                finally:
+                    await response.aclose()
+        except AuthUnavailable as error:
+            raise LoginFailed(error.message) from None
+        except (httpx2.HTTPError, OSError) as error:  # TimeoutError included
+            raise LoginFailed(f"{_origin(request.url)} cannot be asked: {type(error).__name__}") from None
+        self._status = response.status_code
+        found = _ERROR_CODE.search(body.decode("utf-8", "replace")) if response.status_code >= 400 else None
+        self._error = None if found is None else found[1]
+        bounded = httpx2.Response(response.status_code, headers=response.headers, content=body, request=request)
+        # The provider follows redirects within an origin.
+        bounded.next_request = response.next_request
+        return bounded
+
+    def _refusal(self) -> str:
+        code = "" if self._error is None else f", {self._error}"
+        return f"the authorization server answers with HTTP {self._status}{code}"
+
+    def _problem(self, error: Exception) -> str:
+        """What has failed. What the provider says after somebody was asked may quote states and codes."""
+        if isinstance(error, OAuthRegistrationError):
+            return f"{self._refusal()}, when it is asked to register a client: name a registered one by 'clientId'"
+        if isinstance(error, OAuthTokenError):
+            return f"{self._refusal()}, when it is asked for tokens"
+        if self._has_shown or not isinstance(error, OAuthFlowError):
+            return "the authorization server's answer does not belong to this login"
+        return f"the login is not possible: {error}"[:500]
+
+
+def challenge_field(challenge: str | None, name: str) -> str | None:
+    """A parameter of a header `WWW-Authenticate`."""
+    return extract_field_from_www_auth(_refused(401, challenge), name)
+
+
+def _refused(status: int, challenge: str | None) -> httpx2.Response:
+    return httpx2.Response(status, headers={} if challenge is None else {"www-authenticate": challenge})
+
+
+def _configured_client(settings: OAuthSettings) -> OAuthClientInformationFull | None:
+    if settings.client_id is None:
+        return None
+    return OAuthClientInformationFull(
+        client_id=settings.client_id,
+        client_secret=settings.client_secret,
+        token_endpoint_auth_method="none" if settings.client_secret is None else "client_secret_basic",
+        issuer=settings.issuer,
+    )
+
+
+def _registered_client(login: Login, person: Person | None) -> OAuthClientInformationFull | None:
+    """The client of a login, unless somebody is to return to an address that is not registered for it."""
+    if person is None or person.redirect_uri in map(str, login.client.redirect_uris or ()):
+        return login.client
+    return None
+
+
+def _check_address(url: httpx2.URL, server: httpx2.URL) -> None:
+    """Raise if metadata leads to an address that a server elsewhere must not name."""
+    is_local = _is_local(url.host)
+    if is_local and not _is_local(server.host):
+        raise LoginFailed(f"the server names {_origin(url)}, an address of this machine or network: it is not asked")
+    if url.scheme != "https" and not (url.scheme == "http" and is_local):
+        raise LoginFailed(f"the server names {_origin(url)}: expected https://")
+
+
+def _is_local(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return False
+
+
+def _origin(url: httpx2.URL) -> str:
+    return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
