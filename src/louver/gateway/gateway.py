@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from louver.concurrency.background import BackgroundTasks
 from louver.core.cached import cached_property
 from louver.core.choices import check_choice
 from louver.core.json import digest
-from louver.errors import InvalidView, LouverError
+from louver.errors import InvalidView, LoginFailed, LouverError
 from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.clients.listen import ListenStreams
@@ -301,9 +302,11 @@ class Gateway:
             await self._savings.close()
 
     async def login(self, upstream: str) -> Login | None:
-        """The login at an upstream, if there is one."""
+        """The login at an upstream, if there is one that opens."""
         credentials = self._logins.get(upstream)
-        return None if credentials is None else await credentials.current()
+        with suppress(LoginFailed):
+            return None if credentials is None else await credentials.current()
+        return None
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
         return sorted(self._files.views.entry(self._as_listed(upstream, tool), None).views.named)

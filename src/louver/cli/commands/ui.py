@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import webbrowser
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
-from html import escape
-from pathlib import Path
-from tempfile import NamedTemporaryFile
-from threading import Thread
 from typing import TYPE_CHECKING
 
-from louver.cli import logs, servers, terminal
+from louver.cli import logs, servers
+from louver.cli.browser import opened
 from louver.cli.commands.serve import config_file, gateway_over_http, set_up_process
 from louver.cli.listen_address import ListenAddress
 from louver.cli.listener import HttpListener
@@ -28,7 +24,6 @@ from louver.gateway.gateway import Gateway
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Generator
 
 
 def run(arguments: Namespace) -> int:
@@ -46,23 +41,6 @@ def run(arguments: Namespace) -> int:
         catalogues=state("catalogue"),
         logins=state(LOGINS),
     )
-    with _opened(listener.page_url) if arguments.open else nullcontext():
+    with opened(listener.page_url) if arguments.open else nullcontext():
         asyncio.run(gateway_over_http(make_gateway, file, listener))
     return 0
-
-
-@contextmanager
-def _opened(url: str) -> Generator[None]:
-    """Open the browser at a file that leads to the URL: other users see its arguments, and the URL has the token."""
-    # Its mode is 0600.
-    with NamedTemporaryFile("w", encoding="utf-8", prefix="louver-ui-", suffix=".html") as file:
-        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(url)}">')
-        file.flush()
-        # In a thread: a browser in the terminal returns when it ends.
-        Thread(target=_open, args=(Path(file.name).as_uri(),), daemon=True).start()
-        yield
-
-
-def _open(address: str) -> None:
-    if not webbrowser.open(address):
-        terminal.print_stderr("no browser can be opened here: open the printed address yourself")

@@ -18,7 +18,7 @@ from louver.catalogue.hosts import Host
 from louver.core.json import digest
 from louver.core.nearest import instead
 from louver.errors import InvalidConfig
-from louver.gateway.login.settings import OAuthSettings
+from louver.gateway.login.settings import DISCOVERED, OAuthSettings
 from louver.limits import AUDIT_DAYS
 from louver.protocol.names import ARGUMENT
 from louver.protocol.urls import is_url
@@ -72,7 +72,7 @@ class UpstreamConfig:
     cwd: Path | None = None  # `None`: the current folder
     url: str = field(default="", repr=False)  # for HTTP
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
-    oauth: OAuthSettings = OAuthSettings()  # for logins at the URL
+    oauth: OAuthSettings = DISCOVERED  # for logins at the URL
     views: Path | None = None  # a folder that exists
     schemas: Path | None = None  # a folder that exists; not under a policy
     default_views: Mapping[str, str] = field(default_factory=dict[str, str])  # tool -> view for calls that ask for none

@@ -29,7 +29,7 @@ from louver.gateway.config.env import UnresolvedVariable, expand_variables
 from louver.gateway.config.model import Config, LimitSettings, UpstreamConfig
 from louver.gateway.config.validate import SERVERS, check, parse_json, server_prefix
 from louver.gateway.login.read import read_oauth
-from louver.gateway.login.settings import OAuthSettings
+from louver.gateway.login.settings import DISCOVERED, OAuthSettings
 from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
 from louver.protocol.names import ARGUMENT
 from louver.protocol.urls import is_url
@@ -258,7 +258,7 @@ class ConfigSource:
     def _oauth(self, place: Place, server: dict[str, Any]) -> OAuthSettings:
         written = server.get("louver", {}).get("oauth")
         if written is None:
-            return OAuthSettings()
+            return DISCOVERED
         if "url" not in server:
             raise self.error_at(place, "'oauth' goes with 'url'")
         if any(name.lower() == "authorization" for name in server.get("headers", {})):

@@ -115,6 +115,24 @@ class Flow:
             raise LoginFailed(f"the login cannot be renewed: {self._refusal()}")
         return self._login(login.challenge, now)
 
+    async def revoke(self, login: Login) -> str | None:
+        """Revoke the tokens at the authorization server, or return why not. Source: RFC 7009."""
+        endpoint = None if login.metadata is None else login.metadata.revocation_endpoint
+        if endpoint is None:
+            return "the authorization server revokes no tokens: they stay valid there until they expire"
+        self._provider.context.client_info = login.client
+        tokens = {"refresh_token": login.tokens.refresh_token, "access_token": login.tokens.access_token}
+        async with _http_client() as client:
+            for kind, token in tokens.items():
+                if token is not None:
+                    form = {"token": token, "token_type_hint": kind, "client_id": login.client.client_id}
+                    data, headers = self._provider.context.prepare_token_auth(form, {})
+                    await self._send(client, httpx2.Request("POST", str(endpoint), data=data, headers=headers))
+                    # Signed tokens are valid until they expire.
+                    if self._status != 200 and self._error != "unsupported_token_type":
+                        return f"the tokens are not revoked: {self._refusal()}"
+        return None
+
     def _login(self, challenge: str | None, now: float) -> Login:
         context = self._provider.context
         if context.current_tokens is None or context.client_info is None:
@@ -175,9 +193,7 @@ class Flow:
         request = httpx2.Request("POST", self._server.url, headers={VERSION_HEADER: LATEST_HANDSHAKE_VERSION})
         flow = self._provider.async_auth_flow(request)
         try:
-            async with httpx2.AsyncClient(
-                verify=ssl_context(), trust_env=False, follow_redirects=False, timeout=AUTH_FETCH_S
-            ) as client:
+            async with _http_client() as client:
                 outgoing = await anext(flow)
                 while True:
                     if outgoing is not request:
@@ -236,6 +252,10 @@ def challenge_field(challenge: str | None, name: str) -> str | None:
     return extract_field_from_www_auth(_refused(401, challenge), name)
 
 
+def _http_client() -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(verify=ssl_context(), trust_env=False, follow_redirects=False, timeout=AUTH_FETCH_S)
+
+
 def _refused(status: int, challenge: str | None) -> httpx2.Response:
     return httpx2.Response(status, headers={} if challenge is None else {"www-authenticate": challenge})
 
@@ -252,10 +272,14 @@ def _configured_client(settings: OAuthSettings) -> OAuthClientInformationFull | 
 
 
 def _registered_client(login: Login, person: Person | None) -> OAuthClientInformationFull | None:
-    """The client of a login, unless somebody is to return to an address that is not registered for it."""
-    if person is None or person.redirect_uri in map(str, login.client.redirect_uris or ()):
+    """The client of a login, unless it is registered for other addresses to return to, or fewer scopes."""
+    if person is None:
         return login.client
-    return None
+    if person.redirect_uri not in map(str, login.client.redirect_uris or ()):
+        return None
+    wanted, scope = login.wanted_scope, login.client.scope
+    has_scopes = wanted is None or scope is None or set(wanted.split()) <= set(scope.split())
+    return login.client if has_scopes else None
 
 
 def _check_address(url: httpx2.URL, server: httpx2.URL) -> None:

@@ -3,8 +3,8 @@
     logins/5f0c2d6e9a1b3c47         mode 600; replaced as a whole
     logins/5f0c2d6e9a1b3c47.lock    held while a login is made, renewed or removed
 
-An authorization server that rotates refresh tokens takes each once: who holds the lock reads the login again, and renews
-it only if nobody else has.
+An authorization server that rotates refresh tokens takes each once: the holder of the lock reads the login again, and
+renews it only if no other process has.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import fcntl
 import os
 from contextlib import asynccontextmanager
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from louver.catalogue.files.open_regular import secret
@@ -59,13 +60,15 @@ class LoginStore:
         """Alone among all processes, as to this login."""
         try:
             _make_private(self._folder)
-            with open(self._folder / f"{key}.lock", "w", opener=_private) as lock:
-                await _lock(lock.fileno())
-                yield
-        except TimeoutError:
-            raise LoginFailed(f"another process has held {self._folder / key}.lock for {LOGIN_LOCK_S:.0f} s") from None
+            lock = _private(str(self._folder / f"{key}.lock"), os.O_WRONLY | os.O_CREAT)
         except OSError as error:
             raise self._failed("written", error) from None
+        try:
+            if not await _lock(lock):
+                raise LoginFailed(f"another process has held {self._folder / key}.lock for {LOGIN_LOCK_S:.0f} s")
+            yield
+        finally:
+            os.close(lock)
 
     def _read(self, key: str) -> Login | None:
         try:
@@ -114,15 +117,17 @@ class LoginStore:
         return LoginFailed(f"logins in {self._folder} cannot be {what}: {error.strerror}")
 
 
-async def _lock(descriptor: int) -> None:
-    async with asyncio.timeout(LOGIN_LOCK_S):
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                await asyncio.sleep(_LOCK_POLL_S)
-            else:
-                return
+async def _lock(descriptor: int) -> bool:
+    """Whether the lock was free in time."""
+    began = monotonic()
+    while monotonic() - began < LOGIN_LOCK_S:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            await asyncio.sleep(_LOCK_POLL_S)
+        else:
+            return True
+    return False
 
 
 def _make_private(folder: Path) -> None:
