@@ -217,7 +217,7 @@ def _login(commands: Any) -> None:
         "--no-browser",
         action="store_false",
         dest="browser",
-        help="print the page to open, and read the address or code that it ends with from standard input",
+        help="print the page to open, and read the address where it ends from standard input",
     )
 
 

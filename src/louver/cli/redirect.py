@@ -51,12 +51,6 @@ class Redirect:
         self._loop.call_soon_threadsafe(self._settle, members)
         return True
 
-    def take_line(self, line: str) -> bool:
-        """Take what somebody has pasted: the address that the browser shows, or the code in it."""
-        if "code=" in line or "error=" in line:
-            return self.take(urlsplit(line).query or line)
-        return bool(line) and self.take(f"code={line}&state={self._state}")
-
     async def answer(self) -> AuthorizationCodeResult:
         try:
             async with asyncio.timeout(LOGIN_WAIT_S):
@@ -93,7 +87,8 @@ def read_pasted(found: Redirect, complain: Callable[[], None]) -> None:
 
     def read() -> None:
         while (line := _line()) is not None:
-            if found.take_line(line):
+            # Not the code alone: without state and issuer it could be of another login.
+            if found.take(line.partition("?")[2]):
                 return
             complain()
 

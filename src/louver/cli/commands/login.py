@@ -74,7 +74,7 @@ async def _log_in(server: UpstreamConfig, *, browser: bool) -> Login:
             if browser:
                 stack.enter_context(opened(url))
             else:
-                print("then paste the address that the browser shows, or the code in it:", flush=True)
+                print("then paste the address that the browser shows:", flush=True)
                 read_pasted(back, lambda: terminal.print_stderr("that is not the answer to this login: paste it again"))
 
         return await log_in(server, store, Person(back.uri, show, back.answer))
