@@ -18,7 +18,7 @@ SECTIONS = {
     "server": "a server",
     "gateway": "settings of the gateway",
     "upstream": "settings for a server",
-    "oauth": "OAuth",
+    "oauth": "logins",
     "rule": "a rule of guidance",
     "when": "when a rule fires",
     "host": "a host",
