@@ -720,8 +720,13 @@ LOGIN_FRESH_S = 10.0
 LOGIN_WAIT_S = 600.0
 """How long `louver login` waits for somebody to log in, in seconds."""
 
+LOGIN_SHARED_LOOK_S = 5.0
+LOGIN_KEPT_S = 400 * 86_400.0
+"""How often a replica looks for changed logins in the shared state, and how long one is kept there, in seconds."""
+
 LOGIN_LOCK_S = 30.0
-"""How long another process may hold a login to renew it, in seconds: some requests of `AUTH_FETCH_S`."""
+LOGIN_LOCK_WAIT_S = 15.0
+"""How long a replica may hold a login to renew it (some requests of `AUTH_FETCH_S`), and others wait, in seconds."""
 
 MAX_LOGIN_BYTES = 1024 * 1024
 """Largest file with a login, in bytes: two tokens, and two answers of an issuer of `MAX_AUTH_BYTES`."""

@@ -28,7 +28,7 @@ from louver.gateway.clients.listen import ListenStreams
 from louver.gateway.clients.revisions import with_envelope
 from louver.gateway.config.model import CatalogueSource, Config, ExecuteLevel, Exposure
 from louver.gateway.login.credentials import LoginCredentials
-from louver.gateway.login.store import LoginStore
+from louver.gateway.login.store import login_store
 from louver.gateway.metrics import count_answer, observe_upstreams
 from louver.gateway.pipeline import Files, Pipeline
 from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
@@ -138,7 +138,7 @@ class Gateway:
         catalogues: Path | None = None,  # folder for kept catalogues; `None`: upstreams are waited for
         replica: Replica | None = None,  # one of several processes, instead of what the configuration says
         savings: Path | None = None,  # file for counters of savings, unless the configuration has the setting
-        logins: Path | None = None,  # folder for logins at servers; `None`: nobody is logged in
+        logins: Path | None = None,  # folder for logins at servers, unless they are in a shared state
     ) -> None:
         self._replica = replica
         self._single_client = single_client
@@ -147,7 +147,6 @@ class Gateway:
         self._ready_views = ready_views
         self._can_reload = can_reload
         self._catalogues = None if catalogues is None else CatalogueFolder(catalogues)
-        self._login_store = None if logins is None else LoginStore(logins)
         self._logins: dict[str, LoginCredentials] = {}  # by upstream
         self._savings_default = savings
         self._savings_file: Path | None = None
@@ -173,6 +172,7 @@ class Gateway:
 
             config = as_config(config)
         self._state = GatewayState(config, lambda: self.upstreams)
+        self._login_store = login_store(self._state.shared, config.keys, logins)
         self._pipeline = Pipeline(SERVER_INFO, self.listen_streams, on_opened, self._remove_client, self._state)
         self._apply(config)
         observe_upstreams(lambda: self.upstreams)

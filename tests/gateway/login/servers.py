@@ -18,7 +18,7 @@ from mcp.shared.auth import AuthorizationCodeResult
 from gateway.serve.test_replicas import free_port
 from gateway.served import FIXTURES, config, fixture, serving
 from louver.gateway.config.model import UpstreamConfig
-from louver.gateway.login.flow import Person
+from louver.gateway.login.flow import UserAgent
 from louver.gateway.login.settings import DISCOVERED
 from stock.run import node_packages
 
@@ -75,8 +75,8 @@ class Browser:
     returned: list = field(default_factory=list)  # addresses that it was sent back to
 
     @property
-    def person(self):
-        return Person(self.redirect_uri, self.show, self.answer)
+    def user_agent(self):
+        return UserAgent(self.redirect_uri, self.show, self.answer)
 
     async def show(self, url):
         self.pages.append(url)

@@ -15,9 +15,9 @@ from mcp.shared.auth import AuthorizationCodeResult
 from gateway.login.servers import Browser, upstream
 from louver.errors import LoginFailed
 from louver.gateway.login import flow
-from louver.gateway.login.flow import Person
+from louver.gateway.login.flow import UserAgent
+from louver.gateway.login.folder import LoginFolder
 from louver.gateway.login.interactive import log_in
-from louver.gateway.login.store import LoginStore
 from louver.limits import MAX_AUTH_BYTES
 
 pytestmark = pytest.mark.anyio
@@ -87,7 +87,7 @@ class Puppet:
     def __init__(self, **changed):
         self.changed = changed
         self.pages = []
-        self.person = Person("http://127.0.0.1:9/callback", self.show, self.answer)
+        self.user_agent = UserAgent("http://127.0.0.1:9/callback", self.show, self.answer)
 
     async def show(self, url):
         self.pages.append(url)
@@ -99,7 +99,7 @@ class Puppet:
 
 async def fails(server, tmp_path, puppet=None, url=None):
     with pytest.raises(LoginFailed) as raised:
-        await log_in(upstream(url or f"{server.url}/mcp"), LoginStore(tmp_path), (puppet or Puppet()).person)
+        await log_in(upstream(url or f"{server.url}/mcp"), LoginFolder(tmp_path), (puppet or Puppet()).user_agent)
     assert not [*tmp_path.glob("*[0-9a-f]")]
     return raised.value.message
 
@@ -107,7 +107,7 @@ async def fails(server, tmp_path, puppet=None, url=None):
 async def test_a_server_that_does_as_it_should_is_logged_in_to(tmp_path):
     """The cases below differ from this one by a single answer."""
     with answering() as server:
-        login = await log_in(upstream(f"{server.url}/mcp"), LoginStore(tmp_path), Puppet().person)
+        login = await log_in(upstream(f"{server.url}/mcp"), LoginFolder(tmp_path), Puppet().user_agent)
     assert login.tokens.access_token == SECRET
     assert login.expires_at is None
 
@@ -147,7 +147,7 @@ async def test_an_endpoint_without_encryption_is_not_used(member, tmp_path):
 async def test_a_server_elsewhere_cannot_name_an_address_of_this_network(address, tmp_path):
     """Ours: the gateway would ask there in the place of the server."""
     server = upstream("https://mcp.example/mcp")
-    run = flow.Flow(server, None, Browser().person)
+    run = flow.Flow(server, None, Browser().user_agent)
     with pytest.raises(LoginFailed, match="an address of this machine or network: it is not asked"):
         await run.log_in(f'Bearer resource_metadata="{address}/x"', lambda: 0.0)
 
@@ -207,14 +207,14 @@ async def test_a_server_that_cannot_be_reached_is_told_so(tmp_path):
 
 async def test_two_logins_at_once_leave_one(server, tmp_path):
     """Step 17: the last one counts, and both work."""
-    store = LoginStore(tmp_path)
+    store = LoginFolder(tmp_path)
     first, second = Browser(), Browser()
 
     class Meanwhile(Browser):
         async def answer(self):
-            await log_in(server, store, second.person)
+            await log_in(server, store, second.user_agent)
             return await super().answer()
 
     first = Meanwhile()
-    login = await log_in(server, store, first.person)
+    login = await log_in(server, store, first.user_agent)
     assert await store.read(server.login_id) == login

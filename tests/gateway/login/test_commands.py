@@ -18,7 +18,7 @@ from fixtures.command import louver
 from fixtures.forking import PYTHON
 from gateway.login.servers import Browser, authorization_server, protected_server, upstream
 from gateway.served import at, config, serving, stateless
-from louver.gateway.login.store import LoginStore
+from louver.gateway.login.folder import LoginFolder
 
 LOGIN = [PYTHON, "-m", "louver", "login"]
 PAGE = "open this page to log in: "
@@ -166,7 +166,7 @@ async def test_no_secret_is_anywhere_but_in_the_sealed_file(seconds, request, tm
             httpx2.get(address, trust_env=False)
             seen.append(logged_in(process).replace(page, "") + process.stderr.read())
         secrets = {parse_qs(urlsplit(address).query)["code"][0]}
-        store = LoginStore(Path(environ["XDG_STATE_HOME"]) / "louver" / "logins")
+        store = LoginFolder(Path(environ["XDG_STATE_HOME"]) / "louver" / "logins")
         key = upstream(server.url).login_id
         with serving(*options, "--log", "json", "--access-log", env=environ, stdout=subprocess.PIPE) as gateway:
             seen.append(command_lines())

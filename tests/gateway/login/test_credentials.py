@@ -16,9 +16,9 @@ from louver.errors import LoginFailed, LoginRequired
 from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
 from louver.gateway.login.credentials import LoginCredentials
+from louver.gateway.login.folder import LoginFolder
 from louver.gateway.login.interactive import log_in
 from louver.gateway.login.settings import OAuthSettings
-from louver.gateway.login.store import LoginStore
 from louver.limits import LOGIN_FRESH_S
 
 pytestmark = pytest.mark.anyio
@@ -42,7 +42,7 @@ def clock():
 
 @asynccontextmanager
 async def credentials_of(server, folder, clock):
-    credentials = LoginCredentials(server, LoginStore(folder), clock)
+    credentials = LoginCredentials(server, LoginFolder(folder), clock)
     try:
         yield credentials
     finally:
@@ -51,7 +51,7 @@ async def credentials_of(server, folder, clock):
 
 @asynccontextmanager
 async def logged_in(server, folder, clock, browser=None):
-    await log_in(server, LoginStore(folder), (browser or Browser()).person, clock)
+    await log_in(server, LoginFolder(folder), (browser or Browser()).user_agent, clock)
     async with credentials_of(server, folder, clock) as credentials:
         yield credentials
 
@@ -134,7 +134,7 @@ async def test_a_refused_token_is_renewed_once_and_then_somebody_has_to_log_in(s
 async def test_a_refresh_token_that_is_refused_ends_the_login(server, tmp_path, clock):
     """Step 17: expired or revoked refresh tokens."""
     async with logged_in(server, tmp_path, clock) as credentials:
-        store = LoginStore(tmp_path)
+        store = LoginFolder(tmp_path)
         login = await store.read(server.login_id)
         spent = login.model_copy(update={"tokens": login.tokens.model_copy(update={"refresh_token": "revoked"})})
         await store.write(server.login_id, spent)
@@ -143,14 +143,14 @@ async def test_a_refresh_token_that_is_refused_ends_the_login(server, tmp_path, 
             with pytest.raises(LoginRequired, match="the login has ended; somebody has to run: louver login"):
                 await credentials.headers()
         assert "invalid_grant" in (await credentials.current()).problem
-        await log_in(server, store, Browser().person, clock)
+        await log_in(server, store, Browser().user_agent, clock)
         assert await credentials.headers()
 
 
 async def test_an_authorization_server_that_is_away_does_not_end_the_login(server, tmp_path, clock):
     """Ours: it is tried again later, and not by every request."""
     async with logged_in(server, tmp_path, clock) as credentials:
-        store = LoginStore(tmp_path)
+        store = LoginFolder(tmp_path)
         login = await store.read(server.login_id)
         away = login.metadata.model_copy(update={"token_endpoint": AnyHttpUrl("http://127.0.0.1:9/token")})
         await store.write(server.login_id, login.model_copy(update={"metadata": away}))
@@ -171,7 +171,7 @@ async def test_a_scope_that_is_missing_is_asked_for_by_the_next_login(server, tm
         with pytest.raises(LoginRequired, match="the server wants the scope 'write' too; somebody has to run"):
             await credentials.on_refused(sent, 403, challenge)
         assert not await credentials.on_refused(sent, 403, None)
-        await log_in(server, LoginStore(tmp_path), Browser().person, clock)
+        await log_in(server, LoginFolder(tmp_path), Browser().user_agent, clock)
         assert set(claims(await credentials.headers())["scope"].split()) == {"read", "write"}
         assert (await credentials.current()).wanted_scope is None
 

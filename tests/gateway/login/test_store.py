@@ -10,9 +10,9 @@ import pytest
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from louver.errors import LoginFailed
-from louver.gateway.login import store as store_module
+from louver.gateway.login import folder as folder_module
+from louver.gateway.login.folder import LoginFolder
 from louver.gateway.login.login import Login
-from louver.gateway.login.store import LoginStore
 
 pytestmark = pytest.mark.anyio
 
@@ -62,8 +62,8 @@ def own_keyring(monkeypatch, tmp_path):
 async def test_a_login_is_read_by_another_process_of_the_same_user(no_keyring, tmp_path):
     """Ours: without a keyring the key is in a file."""
     folder = tmp_path / "state" / "logins"
-    await LoginStore(folder).write("one", LOGIN)
-    assert await LoginStore(folder).read("one") == LOGIN
+    await LoginFolder(folder).write("one", LOGIN)
+    assert await LoginFolder(folder).read("one") == LOGIN
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.iterdir()]}
     assert modes == {"logins": 0o700, "one": 0o600, "key": 0o600, "key.lock": 0o600}
     assert not [path for path in folder.iterdir() if b"canary" in path.read_bytes()]
@@ -72,18 +72,18 @@ async def test_a_login_is_read_by_another_process_of_the_same_user(no_keyring, t
 async def test_the_key_is_in_the_keyring_where_there_is_one(own_keyring, tmp_path):
     """Step 17."""
     folder = tmp_path / "logins"
-    await LoginStore(folder).write("one", LOGIN)
-    assert await LoginStore(folder).read("one") == LOGIN
+    await LoginFolder(folder).write("one", LOGIN)
+    assert await LoginFolder(folder).read("one") == LOGIN
     assert own_keyring.keys() == {("louver", str(folder))}
     assert not (folder / "key").exists()
     own_keyring.clear()
     with pytest.raises(LoginFailed, match="does not open by the key that this process has"):
-        await LoginStore(folder).read("one")
+        await LoginFolder(folder).read("one")
 
 
 async def test_a_login_opens_under_its_own_name_alone(no_keyring, tmp_path):
     """Ours: a file that is moved is not another server's login."""
-    store = LoginStore(tmp_path)
+    store = LoginFolder(tmp_path)
     await store.write("one", LOGIN)
     (tmp_path / "one").rename(tmp_path / "other")
     with pytest.raises(LoginFailed, match="does not open"):
@@ -94,17 +94,17 @@ async def test_a_login_opens_under_its_own_name_alone(no_keyring, tmp_path):
 @pytest.mark.parametrize("name", ["one", "key"])
 async def test_a_file_that_others_can_read_is_refused(name, no_keyring, tmp_path):
     """Ours."""
-    await LoginStore(tmp_path).write("one", LOGIN)
+    await LoginFolder(tmp_path).write("one", LOGIN)
     (tmp_path / name).chmod(0o644)
     with pytest.raises(LoginFailed, match="600"):
-        await LoginStore(tmp_path).read("one")
+        await LoginFolder(tmp_path).read("one")
 
 
 async def test_a_folder_that_cannot_be_written_is_named(no_keyring, tmp_path):
     """Ours."""
     (tmp_path / "file").touch()
-    store = LoginStore(tmp_path / "file" / "logins")
-    assert store.stamp("one") is None
+    store = LoginFolder(tmp_path / "file" / "logins")
+    assert await store.stamp("one") is None
     assert await store.read("one") is None
     with pytest.raises(LoginFailed, match="cannot be written"):
         await store.write("one", LOGIN)
@@ -115,8 +115,8 @@ async def test_a_folder_that_cannot_be_written_is_named(no_keyring, tmp_path):
 
 async def test_one_process_at_a_time_changes_a_login(tmp_path, monkeypatch):
     """Ours: and the others do not wait for ever."""
-    monkeypatch.setattr(store_module, "LOGIN_LOCK_S", 0.05)
-    one, other = LoginStore(tmp_path), LoginStore(tmp_path)
+    monkeypatch.setattr(folder_module, "LOGIN_LOCK_WAIT_S", 0.05)
+    one, other = LoginFolder(tmp_path), LoginFolder(tmp_path)
     async with one.locked("a"):
         async with other.locked("b"):
             pass

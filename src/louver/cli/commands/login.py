@@ -8,35 +8,36 @@ logged in to 'tracker' at https://auth.example until 2026-01-01 12:00 UTC, renew
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from louver.cli import logs, servers, signals, terminal
 from louver.cli.browser import opened
-from louver.cli.state import login_store
+from louver.cli.state import opened_logins
 from louver.errors import InvalidInput
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from louver.gateway.config.model import UpstreamConfig
+    from louver.gateway.config.model import Config, UpstreamConfig
     from louver.gateway.login.login import Login
 
 
 def run(arguments: Namespace) -> int:
     logs.configure("text", logging.WARNING)
-    server = login_server(arguments)
+    config = servers.read(arguments)
+    server = login_server(config)
     if server.oauth.grant == "client_credentials":
         raise InvalidInput(f"nobody logs in to {server.name!r}: the gateway does by itself, by 'client_credentials'")
-    print(f"logged in to {server.name!r} {described(signals.run(_log_in(server, browser=arguments.browser)))}")
+    print(f"logged in to {server.name!r} {described(signals.run(_log_in(config, server, browser=arguments.browser)))}")
     return 0
 
 
-def login_server(arguments: Namespace) -> UpstreamConfig:
+def login_server(config: Config) -> UpstreamConfig:
     """The one server that a login can be at."""
-    found = [each for each in servers.read(arguments).upstreams if each.transport == "http"]
+    found = [each for each in config.upstreams if each.transport == "http"]
     if len(found) != 1:
         names = ", ".join(repr(each.name) for each in found)
         hint = f"name one by --server: {names}" if found else "a command that starts a server has no login"
@@ -57,15 +58,15 @@ def described(login: Login) -> str:
     return f"{issuer}until {until}" + (", renewed by the gateway" if login.is_renewable else "")
 
 
-async def _log_in(server: UpstreamConfig, *, browser: bool) -> Login:
+async def _log_in(config: Config, server: UpstreamConfig, *, browser: bool) -> Login:
     # Imported only now: they need the SDK.
     from louver.cli.redirect import read_pasted, redirect
-    from louver.gateway.login.flow import Person
+    from louver.gateway.login.flow import UserAgent
     from louver.gateway.login.interactive import kept_login, log_in
 
-    store = login_store()
-    kept = await kept_login(server, store)
-    with ExitStack() as stack:
+    async with AsyncExitStack() as stack:
+        store = await stack.enter_async_context(opened_logins(config))
+        kept = await kept_login(server, store)
         back = stack.enter_context(redirect(server.oauth.callback_port, _port_of(kept)))
 
         async def show(url: str) -> None:
@@ -77,7 +78,7 @@ async def _log_in(server: UpstreamConfig, *, browser: bool) -> Login:
                 print("then paste the address that the browser shows:", flush=True)
                 read_pasted(back, lambda: terminal.print_stderr("that is not the answer to this login: paste it again"))
 
-        return await log_in(server, store, Person(back.uri, show, back.answer))
+        return await log_in(server, store, UserAgent(back.uri, show, back.answer))
 
 
 def _port_of(login: Login | None) -> int | None:

@@ -86,7 +86,7 @@ class LoginCredentials:
 
     async def current(self) -> Login | None:
         """The login that is kept, if there is one."""
-        if (stamp := self._store.stamp(self._server.login_id)) != self._stamp:
+        if (stamp := await self._store.stamp(self._server.login_id)) != self._stamp:
             self._login = None if stamp is None else await self._store.read(self._server.login_id)
             self._stamp = stamp
             self._backoff.reset()
@@ -178,6 +178,6 @@ class LoginCredentials:
 
 
 def _retrieve_error(task: asyncio.Task[Login]) -> None:
-    # Or asyncio logs it as never retrieved, if whoever waited was cancelled.
+    # Or asyncio logs it as never retrieved, if all requests that wait are cancelled.
     if not task.cancelled():
         task.exception()

@@ -44,8 +44,8 @@ _ENDED: Final = (400, 401)
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """How somebody is asked to log in."""
+class UserAgent:
+    """The browser of somebody who logs in. Source: RFC 6749."""
 
     redirect_uri: str
     show: Callable[[str], Awaitable[None]]  # takes the URL to open
@@ -80,14 +80,14 @@ class _Memory:
 class Flow:
     """One run of the provider."""
 
-    def __init__(self, server: UpstreamConfig, login: Login | None, person: Person | None = None) -> None:
+    def __init__(self, server: UpstreamConfig, login: Login | None, user_agent: UserAgent | None = None) -> None:
         settings = server.oauth
         self._server = server
         self._status: int | None = None  # of the last response
         self._error: str | None = None  # the OAuth error code in it
         self._has_shown = False
-        self._person = person
-        client = _configured_client(settings) or (None if login is None else _registered_client(login, person))
+        self._user_agent = user_agent
+        client = _configured_client(settings) or (None if login is None else _registered_client(login, user_agent))
         self._memory = _Memory(settings.client_id is not None, None if login is None else login.tokens, client)
         self._provider = self._make_provider(settings)
         if login is not None:
@@ -159,10 +159,10 @@ class Flow:
                 scope=" ".join(settings.scopes) or None,
                 issuer=settings.issuer,
             )
-        person = self._person
+        user_agent = self._user_agent
         metadata = OAuthClientMetadata(
             client_name="Louver",
-            redirect_uris=None if person is None else [AnyUrl(person.redirect_uri)],
+            redirect_uris=None if user_agent is None else [AnyUrl(user_agent.redirect_uri)],
             # A secret that every copy of a program has is none.
             token_endpoint_auth_method="none",
         )
@@ -170,13 +170,13 @@ class Flow:
             self._server.url,
             metadata,
             self._memory,
-            None if person is None else self._show,
-            None if person is None else person.answer,
+            None if user_agent is None else self._show,
+            None if user_agent is None else user_agent.answer,
             client_metadata_url=settings.client_metadata_url,
         )
 
     async def _show(self, url: str) -> None:
-        assert self._person is not None, "the provider has its handlers"
+        assert self._user_agent is not None, "the provider has its handlers"
         self._has_shown = True
         context = self._provider.context
         methods = (
@@ -186,7 +186,7 @@ class Flow:
         if methods and client is not None and client.client_secret and client.token_endpoint_auth_method not in methods:
             client.token_endpoint_auth_method = "client_secret_post"
         _check_address(httpx2.URL(url), httpx2.URL(self._server.url))
-        await self._person.show(url)
+        await self._user_agent.show(url)
 
     async def _run(self, refused: httpx2.Response | None) -> None:
         """Send the provider's own requests; `refused` is the response to the request that it would authorize."""
@@ -271,11 +271,11 @@ def _configured_client(settings: OAuthSettings) -> OAuthClientInformationFull | 
     )
 
 
-def _registered_client(login: Login, person: Person | None) -> OAuthClientInformationFull | None:
+def _registered_client(login: Login, user_agent: UserAgent | None) -> OAuthClientInformationFull | None:
     """The client of a login, unless it is registered for other addresses to return to, or fewer scopes."""
-    if person is None:
+    if user_agent is None:
         return login.client
-    if person.redirect_uri not in map(str, login.client.redirect_uris or ()):
+    if user_agent.redirect_uri not in map(str, login.client.redirect_uris or ()):
         return None
     wanted, scope = login.wanted_scope, login.client.scope
     has_scopes = wanted is None or scope is None or set(wanted.split()) <= set(scope.split())

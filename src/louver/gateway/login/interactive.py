@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from louver.gateway.config.model import UpstreamConfig
-    from louver.gateway.login.flow import Person
+    from louver.gateway.login.flow import UserAgent
     from louver.gateway.login.login import Login
     from louver.gateway.login.store import LoginStore
 
@@ -26,11 +26,11 @@ _PROBE: Final = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
 async def log_in(
-    server: UpstreamConfig, store: LoginStore, person: Person, clock: Callable[[], float] = time.time
+    server: UpstreamConfig, store: LoginStore, user_agent: UserAgent, clock: Callable[[], float] = time.time
 ) -> Login:
     """Log somebody in, and keep the login; the lock is not held while the person types."""
     kept = await kept_login(server, store)
-    flow = Flow(server, kept, person)
+    flow = Flow(server, kept, user_agent)
     if kept is not None and kept.wanted_scope is not None:
         challenge = f'Bearer error="insufficient_scope", scope="{kept.wanted_scope}"'
         login = await flow.log_in(challenge, clock, 403)
