@@ -176,6 +176,13 @@ async def test_a_scope_that_is_missing_is_asked_for_by_the_next_login(server, tm
         assert (await credentials.current()).wanted_scope is None
 
 
+async def test_a_challenge_among_others_is_found(server, tmp_path, clock):
+    """RFC 9110 section 11.6.1: a server may offer several schemes."""
+    async with credentials_of(server, tmp_path, clock) as credentials:
+        with pytest.raises(LoginRequired):
+            await credentials.on_refused({}, 401, 'Basic realm="bearer", Bearer realm="x"')
+
+
 async def test_a_service_account_logs_in_by_itself(server, issuer, tmp_path):
     """Step 17: client credentials."""
     oauth = OAuthSettings(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import stat
 import sys
+import threading
 
 import pytest
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from louver.errors import LoginFailed
 from louver.gateway.login import folder as folder_module
+from louver.gateway.login import seal_key
 from louver.gateway.login.folder import LoginFolder
 from louver.gateway.login.login import Login
 
@@ -79,6 +81,18 @@ async def test_the_key_is_in_the_keyring_where_there_is_one(own_keyring, tmp_pat
     own_keyring.clear()
     with pytest.raises(LoginFailed, match="does not open by the key that this process has"):
         await LoginFolder(folder).read("one")
+
+
+async def test_a_keyring_that_waits_for_somebody_is_not_waited_for(own_keyring, tmp_path, monkeypatch):
+    """Ours: the key is then in a file."""
+    import own_keyring as module
+
+    ended = threading.Event()
+    monkeypatch.setattr(seal_key, "KEYRING_S", 0.05)
+    monkeypatch.setattr(module.Backend, "get_password", lambda *_: ended.wait(10))
+    await LoginFolder(tmp_path / "logins").write("one", LOGIN)
+    ended.set()
+    assert (tmp_path / "logins" / "key").exists()
 
 
 async def test_a_login_opens_under_its_own_name_alone(no_keyring, tmp_path):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_BEARER: Final = re.compile(r"(?:^|,)\s*bearer\b", re.IGNORECASE)  # other schemes may stand before it
 _INSUFFICIENT_SCOPE: Final = "insufficient_scope"
 
 
@@ -63,7 +65,7 @@ class LoginCredentials:
 
     async def on_refused(self, sent: Mapping[str, str], status: int, challenge: str | None) -> bool:
         """Whether a refused request can be sent again, with other headers; LoginRequired if somebody has to log in."""
-        if challenge is None or not challenge.lower().startswith("bearer"):
+        if challenge is None or not _BEARER.search(challenge):
             return False
         # Imported only now: a server that refuses nobody needs no SDK.
         from louver.gateway.login.flow import challenge_field

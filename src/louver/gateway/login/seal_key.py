@@ -8,13 +8,15 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from queue import Empty, Queue
 from tempfile import NamedTemporaryFile
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 from louver.catalogue.files.open_regular import secret
 from louver.errors import LoginFailed
-from louver.limits import MAX_TOKEN_CHARACTERS
+from louver.limits import KEYRING_S, MAX_TOKEN_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -48,15 +50,23 @@ def _from_keyring(user: str, *, create: bool) -> str | None:
         from keyring.errors import KeyringError
     except ImportError:
         return None
-    try:
-        found = keyring.get_password(_SERVICE, user)
-        if found is None and create:
-            keyring.set_password(_SERVICE, user, secrets.token_urlsafe(_BYTES))
-            # Some keyrings store nothing.
-            found = keyring.get_password(_SERVICE, user)
-    except (KeyringError, RuntimeError, OSError):
-        return None
-    return found
+    found: Queue[str | None] = Queue()
+
+    def ask() -> None:
+        key = None
+        with suppress(KeyringError, RuntimeError, OSError):
+            key = keyring.get_password(_SERVICE, user)
+            if key is None and create:
+                keyring.set_password(_SERVICE, user, secrets.token_urlsafe(_BYTES))
+                # Some keyrings store nothing.
+                key = keyring.get_password(_SERVICE, user)
+        found.put(key)
+
+    # In a thread that nobody waits for: a keyring may wait for a password that nobody types.
+    Thread(target=ask, daemon=True).start()
+    with suppress(Empty):
+        return found.get(timeout=KEYRING_S)
+    return None
 
 
 @contextmanager
