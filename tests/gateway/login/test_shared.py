@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from contextlib import asynccontextmanager
 
 import pytest
@@ -105,7 +106,7 @@ async def test_a_state_that_is_away_is_told_and_a_known_login_goes_on(store, mon
     async with logins(store) as known, logins(store) as other:
         await known.write("away", LOGIN)
         stamp = await known.stamp("away")
-        store.end()
+        store.end(signal.SIGINT)
         try:
             assert await known.stamp("away") == stamp
             for failing in (other.stamp("away"), known.read("away"), known.write("away", LOGIN), known.remove("away")):
