@@ -14,8 +14,8 @@ from mcp.shared.auth import AuthorizationCodeResult
 
 from gateway.login.servers import Browser, upstream
 from louver.errors import LoginFailed
-from louver.gateway.login import flow
-from louver.gateway.login.flow import UserAgent
+from louver.gateway.login import requests
+from louver.gateway.login.flow import Flow, UserAgent
 from louver.gateway.login.folder import LoginFolder
 from louver.gateway.login.interactive import log_in
 from louver.limits import MAX_AUTH_BYTES
@@ -142,12 +142,13 @@ async def test_an_endpoint_without_encryption_is_not_used(member, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "address", ["http://127.0.0.1:9", "http://localhost:9", "https://169.254.169.254", "https://[::1]"]
+    "address",
+    ["http://127.0.0.1:9", "http://localhost:9", "https://a.localhost.", "https://169.254.169.254", "https://[::1]"],
 )
 async def test_a_server_elsewhere_cannot_name_an_address_of_this_network(address, tmp_path):
     """Ours: the gateway would ask there in the place of the server."""
     server = upstream("https://mcp.example/mcp")
-    run = flow.Flow(server, None, Browser().user_agent)
+    run = Flow(server, None, Browser().user_agent)
     with pytest.raises(LoginFailed, match="an address of this machine or network: it is not asked"):
         await run.log_in(f'Bearer resource_metadata="{address}/x"', lambda: 0.0)
 
@@ -195,7 +196,7 @@ async def test_a_refusal_is_told_by_its_code_alone(path, answer, message, tmp_pa
 @pytest.mark.parametrize("path", [RESOURCE, METADATA, "/register", "/token"])
 async def test_an_authorization_server_that_hangs_is_not_waited_for(path, tmp_path, monkeypatch):
     """Step 17."""
-    monkeypatch.setattr(flow, "AUTH_FETCH_S", 0.1)
+    monkeypatch.setattr(requests, "AUTH_FETCH_S", 0.1)
     with answering(**{path: "hang"}) as server:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+ cannot be asked: \w*Timeout\w*", await fails(server, tmp_path))
 
@@ -218,3 +219,28 @@ async def test_two_logins_at_once_leave_one(server, tmp_path):
     first = Meanwhile()
     login = await log_in(server, store, first.user_agent)
     assert await store.read(server.login_id) == login
+
+
+@pytest.mark.parametrize(
+    ("answer", "has_ended"),
+    [
+        ((400, {"error": "invalid_grant"}), True),
+        ((200, {"error": "bad_refresh_token"}), True),
+        ((400, {"error": "temporarily_unavailable"}), False),
+        ((400, b"a proxy"), False),
+        ((503, {"error": "invalid_grant"}), False),
+        ((429, {"error": "rate_limited"}), False),
+    ],
+)
+async def test_a_login_ends_only_by_a_refusal_for_good(answer, has_ended, tmp_path):
+    """Ours: an outage of a week-end must not ask somebody to log in on Monday."""
+    with answering() as server:
+        server.answers["/token"]["refresh_token"] = "first"
+        login = await log_in(upstream(f"{server.url}/mcp"), LoginFolder(tmp_path), Puppet().user_agent)
+        server.answers["/token"] = answer
+        renewing = Flow(upstream(f"{server.url}/mcp"), login).refresh(login, 0.0)
+        if has_ended:
+            assert answer[1]["error"] in (await renewing).problem
+        else:
+            with pytest.raises(LoginFailed, match="the login cannot be renewed"):
+                await renewing

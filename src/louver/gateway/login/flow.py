@@ -1,18 +1,14 @@
 """The flows of OAuth, by the SDK's provider, which discovers, registers, proves by PKCE, and names the resource.
 
-The provider is made for one client that sends its requests through it. Here it gets the refused response itself, and
-only its own requests are sent: each limited in size and time, without environment proxies, and never to an address that
-only this machine or network has, unless the server is there too.
+The provider is made for a client that sends its requests through it. Here it gets the refused response itself, and only
+its own requests are sent, by `requests.py`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import re
 from dataclasses import dataclass
-from ipaddress import ip_address
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError, OAuthTokenError
@@ -21,11 +17,9 @@ from mcp.client.auth.utils import extract_field_from_www_auth
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
 from pydantic import AnyUrl, ValidationError
 
-from louver.errors import AuthUnavailable, LoginFailed
-from louver.gateway.auth.fetch import read_body
+from louver.errors import LoginFailed
 from louver.gateway.login.login import Login
-from louver.http1.pool import ssl_context
-from louver.limits import AUTH_FETCH_S
+from louver.gateway.login.requests import AuthorizationRequests
 from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, VERSION_HEADER
 
 if TYPE_CHECKING:
@@ -38,9 +32,6 @@ if TYPE_CHECKING:
 
 # Its messages quote responses and states.
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
-
-_ERROR_CODE: Final = re.compile(r'"error"\s*:\s*"([a-z_]{1,60})"')
-_ENDED: Final = (400, 401)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +74,7 @@ class Flow:
     def __init__(self, server: UpstreamConfig, login: Login | None, user_agent: UserAgent | None = None) -> None:
         settings = server.oauth
         self._server = server
-        self._status: int | None = None  # of the last response
-        self._error: str | None = None  # the OAuth error code in it
+        self._requests = AuthorizationRequests(server.url)
         self._has_shown = False
         self._user_agent = user_agent
         client = _configured_client(settings) or (None if login is None else _registered_client(login, user_agent))
@@ -109,10 +99,10 @@ class Flow:
         # Any time in the past: whether it has expired is known by the clock of the gateway.
         self._provider.context.token_expiry_time = 1.0
         await self._run(None)
-        if self._provider.context.current_tokens is None or self._status != 200:
-            if self._status in _ENDED:
-                return login.model_copy(update={"problem": self._refusal()})
-            raise LoginFailed(f"the login cannot be renewed: {self._refusal()}")
+        if self._provider.context.current_tokens is None:
+            if self._requests.is_final:
+                return login.model_copy(update={"problem": self._requests.refusal})
+            raise LoginFailed(f"the login cannot be renewed: {self._requests.refusal}")
         return self._login(login.challenge, now)
 
     async def revoke(self, login: Login) -> str | None:
@@ -122,15 +112,15 @@ class Flow:
             return "the authorization server revokes no tokens: they stay valid there until they expire"
         self._provider.context.client_info = login.client
         tokens = {"refresh_token": login.tokens.refresh_token, "access_token": login.tokens.access_token}
-        async with _http_client() as client:
+        async with self._requests as requests:
             for kind, token in tokens.items():
                 if token is not None:
                     form = {"token": token, "token_type_hint": kind, "client_id": login.client.client_id}
                     data, headers = self._provider.context.prepare_token_auth(form, {})
-                    await self._send(client, httpx2.Request("POST", str(endpoint), data=data, headers=headers))
+                    await requests.send(httpx2.Request("POST", str(endpoint), data=data, headers=headers))
                     # Signed tokens are valid until they expire.
-                    if self._status != 200 and self._error != "unsupported_token_type":
-                        return f"the tokens are not revoked: {self._refusal()}"
+                    if requests.status != 200 and requests.error != "unsupported_token_type":
+                        return f"the tokens are not revoked: {requests.refusal}"
         return None
 
     def _login(self, challenge: str | None, now: float) -> Login:
@@ -185,7 +175,7 @@ class Flow:
         client = context.client_info
         if methods and client is not None and client.client_secret and client.token_endpoint_auth_method not in methods:
             client.token_endpoint_auth_method = "client_secret_post"
-        _check_address(httpx2.URL(url), httpx2.URL(self._server.url))
+        self._requests.check_address(httpx2.URL(url))
         await self._user_agent.show(url)
 
     async def _run(self, refused: httpx2.Response | None) -> None:
@@ -193,11 +183,11 @@ class Flow:
         request = httpx2.Request("POST", self._server.url, headers={VERSION_HEADER: LATEST_HANDSHAKE_VERSION})
         flow = self._provider.async_auth_flow(request)
         try:
-            async with _http_client() as client:
+            async with self._requests as requests:
                 outgoing = await anext(flow)
                 while True:
                     if outgoing is not request:
-                        response = await self._send(client, outgoing)
+                        response = await requests.send(outgoing)
                     elif refused is None:
                         return
                     else:
@@ -210,38 +200,14 @@ class Flow:
         finally:
             await flow.aclose()
 
-    async def _send(self, client: httpx2.AsyncClient, request: httpx2.Request) -> httpx2.Response:
-        _check_address(request.url, httpx2.URL(self._server.url))
-        request.headers["accept-encoding"] = "identity"
-        try:
-            async with asyncio.timeout(AUTH_FETCH_S):
-                response = await client.send(request, stream=True)
-                try:
-                    body = await read_body(response)
-                finally:
-                    await response.aclose()
-        except AuthUnavailable as error:
-            raise LoginFailed(error.message) from None
-        except (httpx2.HTTPError, OSError) as error:  # TimeoutError included
-            raise LoginFailed(f"{_origin(request.url)} cannot be asked: {type(error).__name__}") from None
-        self._status = response.status_code
-        found = _ERROR_CODE.search(body.decode("utf-8", "replace")) if response.status_code >= 400 else None
-        self._error = None if found is None else found[1]
-        bounded = httpx2.Response(response.status_code, headers=response.headers, content=body, request=request)
-        # The provider follows redirects within an origin.
-        bounded.next_request = response.next_request
-        return bounded
-
-    def _refusal(self) -> str:
-        code = "" if self._error is None else f", {self._error}"
-        return f"the authorization server answers with HTTP {self._status}{code}"
-
     def _problem(self, error: Exception) -> str:
         """What has failed. What the provider says after somebody was asked may quote states and codes."""
         if isinstance(error, OAuthRegistrationError):
-            return f"{self._refusal()}, when it is asked to register a client: name a registered one by 'clientId'"
+            return (
+                f"{self._requests.refusal}, when it is asked to register a client: name a registered one by 'clientId'"
+            )
         if isinstance(error, OAuthTokenError):
-            return f"{self._refusal()}, when it is asked for tokens"
+            return f"{self._requests.refusal}, when it is asked for tokens"
         if self._has_shown or not isinstance(error, OAuthFlowError):
             return "the authorization server's answer does not belong to this login"
         return f"the login is not possible: {error}"[:500]
@@ -250,10 +216,6 @@ class Flow:
 def challenge_field(challenge: str | None, name: str) -> str | None:
     """A parameter of a header `WWW-Authenticate`."""
     return extract_field_from_www_auth(_refused(401, challenge), name)
-
-
-def _http_client() -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(verify=ssl_context(), trust_env=False, follow_redirects=False, timeout=AUTH_FETCH_S)
 
 
 def _refused(status: int, challenge: str | None) -> httpx2.Response:
@@ -280,25 +242,3 @@ def _registered_client(login: Login, user_agent: UserAgent | None) -> OAuthClien
     wanted, scope = login.wanted_scope, login.client.scope
     has_scopes = wanted is None or scope is None or set(wanted.split()) <= set(scope.split())
     return login.client if has_scopes else None
-
-
-def _check_address(url: httpx2.URL, server: httpx2.URL) -> None:
-    """Raise if metadata leads to an address that a server elsewhere must not name."""
-    is_local = _is_local(url.host)
-    if is_local and not _is_local(server.host):
-        raise LoginFailed(f"the server names {_origin(url)}, an address of this machine or network: it is not asked")
-    if url.scheme != "https" and not (url.scheme == "http" and is_local):
-        raise LoginFailed(f"the server names {_origin(url)}: expected https://")
-
-
-def _is_local(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return not ip_address(host).is_global
-    except ValueError:
-        return False
-
-
-def _origin(url: httpx2.URL) -> str:
-    return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
