@@ -156,12 +156,14 @@ async def test_a_server_elsewhere_cannot_name_an_address_of_this_network(address
 @pytest.mark.parametrize(
     "changed", [{"state": "f0reign-5tate"}, {"state": None}, {"iss": "https://f0reign.example"}, {"code": ""}]
 )
-async def test_an_answer_that_belongs_to_another_login_is_refused_without_its_secrets(changed, tmp_path):
+async def test_an_answer_that_belongs_to_another_login_is_refused_without_its_secrets(changed, tmp_path, caplog):
     """Step 17: a redirect with a foreign state. RFC 9207: or of another issuer."""
     puppet = Puppet(**changed)
     with answering() as server:
         message = await fails(server, tmp_path, puppet)
     assert message == "the authorization server's answer does not belong to this login"
+    assert "State parameter mismatch" not in caplog.text
+    assert "f0reign" not in caplog.text
     assert "/token" not in server.requests
 
 
