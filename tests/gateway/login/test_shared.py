@@ -119,6 +119,18 @@ async def test_a_state_that_is_away_is_told_and_a_known_login_goes_on(store, mon
             store.start()
 
 
+async def test_a_server_without_logins_does_without_the_state(server):
+    """Ours: calls go on while the state is away; a server that asks for a login gets the reason."""
+    state = SharedState(StateUrl.read("redis://127.0.0.1:9/0"), [KEY])
+    credentials = LoginCredentials(server, SharedLogins(state))
+    assert await credentials.headers() == {}
+    for request in (lambda: credentials.on_refused({}, 401, "Bearer"), credentials.headers):
+        with pytest.raises(LoginFailed, match="is not available"):
+            await request()
+    await credentials.close()
+    await state.close()
+
+
 async def test_a_state_without_keys_keeps_no_logins(store, tmp_path):
     """Ours: its readers would see them."""
     state = SharedState(StateUrl.read(store.url))

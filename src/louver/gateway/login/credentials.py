@@ -54,7 +54,13 @@ class LoginCredentials:
         """The header for a request; LoginRequired if it would be refused."""
         if self._keeper is None:
             self._keeper = self._tasks.start(self._keep())
-        login = await self.current()
+        try:
+            login = await self.current()
+        except LoginFailed:
+            if self._is_required:
+                raise
+            # A server that asks for no login does without the place where logins are kept.
+            return {}
         if login is None:
             if self._is_required and not self._is_service:
                 raise self._required("nobody is logged in")
@@ -70,12 +76,12 @@ class LoginCredentials:
         # Imported only now: a server that refuses nobody needs no SDK.
         from louver.gateway.login.flow import challenge_field
 
+        self._is_required = self._is_required or status == 401
         login = await self.current()
         if status == 403:
             if challenge_field(challenge, "error") == _INSUFFICIENT_SCOPE:
                 await self._want(login, challenge_field(challenge, "scope"))
             return False
-        self._is_required = True
         if login is None:
             if not self._is_service:
                 raise self._required("nobody is logged in")
