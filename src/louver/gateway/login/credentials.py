@@ -40,6 +40,7 @@ class LoginCredentials:
 
     def __init__(self, server: UpstreamConfig, store: LoginStore, clock: Callable[[], float] = time.time) -> None:
         self._server = server
+        self._key = server.login_id
         self._store = store
         self._clock = clock
         self._login: Login | None = None
@@ -94,8 +95,8 @@ class LoginCredentials:
 
     async def current(self) -> Login | None:
         """The login that is kept, if there is one."""
-        if (stamp := await self._store.stamp(self._server.login_id)) != self._stamp:
-            self._login = None if stamp is None else await self._store.read(self._server.login_id)
+        if (stamp := await self._store.stamp(self._key)) != self._stamp:
+            self._login = None if stamp is None else await self._store.read(self._key)
             self._stamp = stamp
             self._backoff.reset()
         return self._login
@@ -149,7 +150,7 @@ class LoginCredentials:
         # Imported only now: a server without a login needs no SDK.
         from louver.gateway.login.flow import Flow
 
-        key, server = self._server.login_id, self._server
+        key, server = self._key, self._server
         async with self._store.locked(key):
             login = await self._store.read(key)
             if login is None and old is not None:
@@ -174,9 +175,9 @@ class LoginCredentials:
         if login is None or self._is_service:
             raise self._required(f"the server wants the scope {scope!r}")
         if scope is not None and login.wanted_scope != scope:
-            async with self._store.locked(self._server.login_id):
-                if (current := await self._store.read(self._server.login_id)) is not None:
-                    await self._store.write(self._server.login_id, current.model_copy(update={"wanted_scope": scope}))
+            async with self._store.locked(self._key):
+                if (current := await self._store.read(self._key)) is not None:
+                    await self._store.write(self._key, current.model_copy(update={"wanted_scope": scope}))
         raise self._required(f"the server wants the scope {scope!r} too")
 
     def _required(self, problem: str) -> LoginRequired:
