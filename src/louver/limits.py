@@ -712,7 +712,8 @@ LOGIN_AHEAD_SHARE = 0.25
 """How long before its end an OAuth login at a server is renewed, in seconds; of a short one, the last quarter."""
 
 LOGIN_LOOK_S = 30.0
-"""How often it is looked whether a login is due, in seconds: clocks jump, and machines sleep."""
+LOGIN_PAUSE_S = 1.0
+"""How often it is looked whether a login is due, and how often at most, in seconds: clocks jump, and machines sleep."""
 
 LOGIN_FRESH_S = 10.0
 """Age under which a refused access token is not renewed again, in seconds: the server refuses the login itself."""

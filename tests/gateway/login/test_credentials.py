@@ -12,6 +12,7 @@ import pytest
 from pydantic import AnyHttpUrl
 
 from gateway.login.servers import Browser, upstream
+from gateway.login.test_store import LOGIN
 from louver.errors import LoginFailed, LoginRequired
 from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
@@ -161,6 +162,29 @@ async def test_an_authorization_server_that_is_away_does_not_end_the_login(serve
             await credentials.headers()
         await store.write(server.login_id, login)
         assert await credentials.headers()
+
+
+async def test_a_login_that_stays_due_is_not_looked_at_all_the_time(tmp_path, clock):
+    """Ours: its authorization server is away."""
+    looked = []
+
+    class Counting(LoginFolder):
+        async def stamp(self, key):
+            looked.append(key)
+            return await super().stamp(key)
+
+    away = upstream("http://127.0.0.1:9/mcp")
+    store = Counting(tmp_path)
+    await store.write(away.login_id, LOGIN.model_copy(update={"obtained_at": clock.now}))
+    credentials = LoginCredentials(away, store, clock)
+    clock.now += 0.9 * LOGIN.tokens.expires_in
+    with pytest.raises(LoginFailed):
+        await credentials.on_refused({"authorization": LOGIN.authorization}, 401, CHALLENGE)
+    assert await credentials.headers() == {"authorization": LOGIN.authorization}
+    await asyncio.wait([never := asyncio.create_task(asyncio.Event().wait())], timeout=0.2)
+    never.cancel()
+    await credentials.close()
+    assert len(looked) == 3
 
 
 async def test_a_scope_that_is_missing_is_asked_for_by_the_next_login(server, tmp_path, clock):

@@ -20,7 +20,7 @@ from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.backoff import Backoff
 from louver.errors import LoginFailed, LoginRequired
 from louver.gateway.config.model import COMMAND_LINE_SERVER
-from louver.limits import LOGIN_FRESH_S, LOGIN_LOOK_S
+from louver.limits import LOGIN_FRESH_S, LOGIN_LOOK_S, LOGIN_PAUSE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -119,13 +119,14 @@ class LoginCredentials:
             wait_s = LOGIN_LOOK_S
             try:
                 login = await self.current()
+                if login is not None and login.renew_at is not None and login.renew_at <= self._clock():
+                    login = await self._renewed(login)
                 if login is not None and login.renew_at is not None:
-                    if login.renew_at <= self._clock():
-                        login = await self._renewed(login)
-                    wait_s = min(wait_s, max(0.0, (login.renew_at or wait_s) - self._clock()))
+                    wait_s = login.renew_at - self._clock()
             except (LoginFailed, LoginRequired):
-                wait_s = max(self._backoff.wait_s, 1.0)
-            await asyncio.sleep(wait_s)
+                # It is logged where it has failed.
+                wait_s = self._backoff.wait_s
+            await asyncio.sleep(min(LOGIN_LOOK_S, max(LOGIN_PAUSE_S, wait_s)))
 
     async def _renewed(self, login: Login) -> Login:
         if not login.is_renewable:
