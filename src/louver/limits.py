@@ -732,6 +732,34 @@ MAX_INTROSPECTIONS = 16
 MAX_ADDRESS_INTROSPECTIONS = 4 * MAX_INTROSPECTIONS
 """Unknown tokens of one address that are checked or wait for that: other addresses wait for four answers at most."""
 
+LOGIN_AHEAD_S = 300.0
+LOGIN_AHEAD_SHARE = 0.25
+"""How long before its end an OAuth login at a server is renewed, in seconds; of a short one, the last quarter."""
+
+LOGIN_LOOK_S = 30.0
+LOGIN_PAUSE_S = 1.0
+"""How often it is looked whether a login is due, and how often at most, in seconds: clocks jump, and machines sleep."""
+
+LOGIN_FRESH_S = 10.0
+"""Age under which a refused access token is not renewed again, in seconds: the server refuses the login itself."""
+
+LOGIN_WAIT_S = 600.0
+"""How long `louver login` waits for somebody to log in, in seconds."""
+
+LOGIN_SHARED_LOOK_S = 5.0
+LOGIN_KEPT_S = 400 * 86_400.0
+"""How often a replica looks for changed logins in the shared state, and how long one is kept there, in seconds."""
+
+LOGIN_LOCK_S = 30.0
+LOGIN_LOCK_WAIT_S = 15.0
+"""How long a replica may hold a login to renew it (some requests of `AUTH_FETCH_S`), and others wait, in seconds."""
+
+MAX_LOGIN_BYTES = 1024 * 1024
+"""Largest file with a login, in bytes: two tokens, and two answers of an issuer of `MAX_AUTH_BYTES`."""
+
+KEYRING_S = 10.0
+"""How long the system's keyring may take, in seconds: it may ask somebody for a password."""
+
 MAX_CHECKS = 100_000
 MAX_CHECKS_A_PART = 50
 """Schema checks of an answer that a client reads, 3 s in Python, plus so many for each part. Over it: shape only."""

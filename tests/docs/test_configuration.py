@@ -20,6 +20,7 @@ SECTIONS = {
     "upstream": "settings for a server",
     "toolRule": "a rule for tools",
     "who": "callers",
+    "oauth": "logins",
     "rule": "a rule of guidance",
     "when": "when a rule fires",
     "host": "a host",

@@ -189,7 +189,7 @@ async def test_a_helper_that_fails_is_told_without_what_it_prints(tmp_path, capl
     helper(tmp_path, text)
     headers = SecretHeaders({}, HeadersHelper((sys.executable, "helper.py"), tmp_path, {}))
     with caplog.at_level(logging.DEBUG), pytest.raises(UpstreamUnavailable) as refused:
-        await headers.current()
+        await headers.headers()
     assert told in refused.value.message
     assert CANARY not in caplog.text + refused.value.message
 
@@ -198,7 +198,7 @@ async def test_a_command_that_there_is_not_is_told(tmp_path):
     """*Ours*."""
     headers = SecretHeaders({}, HeadersHelper(("./none",), tmp_path, {}))
     with pytest.raises(UpstreamUnavailable, match="'headersHelper' cannot be started: No such file"):
-        await headers.current()
+        await headers.headers()
 
 
 async def test_the_state_of_a_server_says_why_it_has_no_headers(tmp_path, server):
@@ -216,9 +216,10 @@ async def test_calls_at_once_share_a_run(tmp_path):
     """*Ours*: also those that are refused with the same headers."""
     helper(tmp_path, "print(json.dumps({'A': str(len(open('runs').read()))}))")
     headers = SecretHeaders({}, HeadersHelper((sys.executable, "helper.py"), tmp_path, {}))
-    assert await asyncio.gather(*(headers.current() for _ in range(5))) == [{"a": "1"}] * 5
-    assert await asyncio.gather(*(headers.renewed({"a": "1"}) for _ in range(5))) == [{"a": "2"}] * 5
-    assert await headers.renewed({"a": "2"}) is None
+    assert await asyncio.gather(*(headers.headers() for _ in range(5))) == [{"a": "1"}] * 5
+    assert await asyncio.gather(*(headers.on_refused({"a": "1"}, 401, None) for _ in range(5))) == [True] * 5
+    assert await headers.headers() == {"a": "2"}
+    assert not await headers.on_refused({"a": "2"}, 401, None)
 
 
 @pytest.mark.parametrize(
@@ -239,11 +240,11 @@ async def test_a_file_that_cannot_be_used_is_told_by_its_header(tmp_path, conten
         os.chmod(token, mode)
     headers = SecretHeaders({"A": ("Bearer ", token)}, None)
     with pytest.raises(UpstreamUnavailable) as refused:
-        await headers.current()
+        await headers.headers()
     assert told in refused.value.message
     token.write_bytes(b"right\r\n")
     os.chmod(token, 0o600)
-    assert await headers.current() == {"a": "Bearer right"}
+    assert await headers.headers() == {"a": "Bearer right"}
 
 
 @pytest.mark.parametrize(

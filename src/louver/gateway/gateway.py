@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,12 +21,14 @@ from louver.concurrency.background import BackgroundTasks
 from louver.core.cached import cached_property
 from louver.core.choices import check_choice
 from louver.core.json import digest
-from louver.errors import InvalidView, LouverError
+from louver.errors import InvalidView, LoginFailed, LouverError
 from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.clients.listen import ListenStreams
 from louver.gateway.clients.revisions import with_envelope
 from louver.gateway.config.model import CatalogueSource, Config, ExecuteLevel, Exposure
+from louver.gateway.login.credentials import LoginCredentials
+from louver.gateway.login.store import login_store
 from louver.gateway.metrics import count_answer, observe_upstreams
 from louver.gateway.pipeline import Files, Pipeline
 from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
@@ -61,8 +64,9 @@ if TYPE_CHECKING:
     from louver.gateway.config.model import AuditSettings
     from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.discovery.service import DiscoveryService
+    from louver.gateway.login.login import Login
+    from louver.gateway.transports.endpoint import Credentials
     from louver.gateway.transports.http import HttpTransport
-    from louver.gateway.transports.secret_headers import SecretHeaders
     from louver.gateway.transports.sse import SseTransport
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.derived_tools import DerivedTools
@@ -140,6 +144,7 @@ class Gateway:
         catalogues: Path | None = None,  # folder for kept catalogues; `None`: upstreams are waited for
         replica: Replica | None = None,  # one of several processes, instead of what the configuration says
         savings: Path | None = None,  # file for counters of savings, unless the configuration has the setting
+        logins: Path | None = None,  # folder for logins at servers, unless they are in a shared state
     ) -> None:
         self._replica = replica
         self._single_client = single_client
@@ -148,6 +153,7 @@ class Gateway:
         self._ready_views = ready_views
         self._can_reload = can_reload
         self._catalogues = None if catalogues is None else CatalogueFolder(catalogues)
+        self._logins: dict[str, LoginCredentials] = {}  # by upstream
         self._savings_default = savings
         self._savings_file: Path | None = None
         self._savings: SavingsCounter | None = None
@@ -172,6 +178,7 @@ class Gateway:
 
             config = as_config(config)
         self._state = GatewayState(config, lambda: self.upstreams)
+        self._login_store = login_store(self._state.shared, config.keys, logins)
         self._pipeline = Pipeline(SERVER_INFO, self.listen_streams, on_opened, self._remove_client, self._state)
         self._apply(config)
         observe_upstreams(lambda: self.upstreams)
@@ -295,9 +302,17 @@ class Gateway:
             self._audit.close()
         if self._shipper is not None:
             await self._shipper.close()
+        await asyncio.gather(*(login.close() for login in self._logins.values()))
         await self._closing.wait()
         if self._savings is not None:
             await self._savings.close()
+
+    async def login(self, upstream: str) -> Login | None:
+        """The login at an upstream, if there is one that opens."""
+        credentials = self._logins.get(upstream)
+        with suppress(LoginFailed):
+            return None if credentials is None else await credentials.current()
+        return None
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
         return sorted(self._files.views.entry(self._as_listed(upstream, tool), None).views.named)
@@ -417,6 +432,7 @@ class Gateway:
         }
         for name in before.keys() - {each.name for each in config.upstreams}:
             self._all_upstreams[name].close()
+            self._end_login(name)
         shared_identity = next(
             (upstream.shared_identity for upstream in self._all_upstreams.values()), GATEWAY_IDENTITY
         )
@@ -441,7 +457,7 @@ class Gateway:
         # Not under a policy, and not where changes are blocked: a kept definition would count as the first.
         can_keep = gateway.catalogue == "kept" and config.policy is None and config.on_change != "block"
         return UpstreamSettings(
-            partial(_make_transport, config, UpstreamBudgets(), _secret_headers(config), self._processes),
+            partial(_make_transport, config, UpstreamBudgets(), self._credentials_for(config), self._processes),
             config.timeout_seconds,
             isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
             per_revision=config.transport == "http",
@@ -452,6 +468,22 @@ class Gateway:
             place=_catalogue_place(config, gateway),
             processes=self._processes if config.transport == "stdio" else None,
         )
+
+    def _credentials_for(self, config: model.UpstreamConfig) -> Credentials | None:
+        self._end_login(config.name)
+        if config.header_templates or config.headers_helper is not None:
+            # Lazy import: only such servers need it.
+            from louver.gateway.transports.secret_headers import SecretHeaders
+
+            return SecretHeaders(config.header_templates, config.headers_helper)
+        if self._login_store is None or not config.can_log_in:
+            return None
+        credentials = self._logins[config.name] = LoginCredentials(config, self._login_store)
+        return credentials
+
+    def _end_login(self, upstream: str) -> None:
+        if (replaced := self._logins.pop(upstream, None)) is not None:
+            self._closing.start(replaced.close())
 
     def _idle_processes(self) -> Iterator[IdleProcess]:
         for upstream in self._all_upstreams.values():
@@ -506,7 +538,7 @@ def _gateway_caller() -> GatewayCaller:
 def _make_transport(
     config: model.UpstreamConfig,
     budgets: UpstreamBudgets,
-    secrets: SecretHeaders | None,
+    credentials: Credentials | None,
     processes: ProcessBudget,
     listener: Listener,
 ) -> Transport:
@@ -518,7 +550,12 @@ def _make_transport(
         logger.disabled = True
     if config.transport != "stdio":
         return _url_transport(config.transport)(
-            config.url, headers=config.headers, listener=listener, budgets=budgets, logger=logger, secrets=secrets
+            config.url,
+            headers=config.headers,
+            listener=listener,
+            budgets=budgets,
+            logger=logger,
+            credentials=credentials,
         )
     # Lazy imports, here and below: each transport only where it is used.
     from louver.gateway.transports.stdio import StdioTransport
@@ -542,15 +579,6 @@ def _url_transport(kind: Literal["http", "sse"]) -> type[HttpTransport | SseTran
     from louver.gateway.transports.http import HttpTransport
 
     return HttpTransport
-
-
-def _secret_headers(config: model.UpstreamConfig) -> SecretHeaders | None:
-    if not config.header_templates and config.headers_helper is None:
-        return None
-    # Lazy import: only such servers need it.
-    from louver.gateway.transports.secret_headers import SecretHeaders
-
-    return SecretHeaders(config.header_templates, config.headers_helper)
 
 
 def _catalogue_place(config: model.UpstreamConfig, gateway: Config) -> str:

@@ -13,11 +13,13 @@ import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
 from louver.catalogue.hosts import Host
 from louver.core.json import digest
 from louver.core.nearest import instead
 from louver.errors import InvalidConfig
+from louver.gateway.login.settings import DISCOVERED, OAuthSettings
 from louver.limits import AUDIT_DAYS
 from louver.protocol.names import ARGUMENT
 from louver.protocol.urls import is_url
@@ -86,6 +88,7 @@ class UpstreamConfig:
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     header_templates: Mapping[str, HeaderTemplate] = field(default_factory=dict[str, HeaderTemplate], repr=False)
     headers_helper: HeadersHelper | None = field(default=None, repr=False)
+    oauth: OAuthSettings = DISCOVERED  # for logins at the URL
     views: Path | None = None  # a folder that exists
     schemas: Path | None = None  # a folder that exists; not under a policy
     default_views: Mapping[str, str] = field(default_factory=dict[str, str])  # tool -> view for calls that ask for none
@@ -105,6 +108,22 @@ class UpstreamConfig:
         """Identifies the server by its name and how it is reached, whatever its other settings."""
         cwd = None if self.cwd is None else str(self.cwd)
         return digest([self.name, self.transport, list(self.command), cwd, self.url])
+
+    @property
+    def login_id(self) -> str:
+        """Identifies the login at the server: one for each name, so that a server can have two accounts."""
+        return digest([self.name, self.url, self.oauth.client_id, self.oauth.grant])
+
+    @property
+    def can_log_in(self) -> bool:
+        """Whether its requests have room for a login: the configuration sends no credentials."""
+        has_credentials = (
+            any(name.lower() == "authorization" for name in self.headers)
+            or bool(self.header_templates)
+            or self.headers_helper is not None
+            or "@" in urlsplit(self.url).netloc
+        )
+        return self.transport == "http" and not has_credentials
 
 
 @dataclass(frozen=True, slots=True)

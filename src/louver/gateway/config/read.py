@@ -1,8 +1,8 @@
 """Reads the configuration file into values; an error names the file and line. Paths are relative to the file.
 
 Environment variables are expanded in `command`, `args`, `env`, `cwd`, `url`, `headers`, `keys`, `replicaUrl`, `state`,
-`pseudonymKey`, `store`, `policy`, `savings`, the texts of `auth`, `principal` and `audit`, and the names of folders. A
-disabled server is skipped: its variables need not be set, and its settings need not fit the schema.
+`pseudonymKey`, `store`, `policy`, `savings`, the texts of `auth`, `oauth`, `principal` and `audit`, and the names of
+folders. A disabled server is skipped: its variables need not be set, and its settings need not fit the schema.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from louver.gateway.auth.read import read_audit, read_auth, read_principal
 from louver.gateway.config.env import UnresolvedVariable, expand_variables, split_files
 from louver.gateway.config.model import Config, HeadersHelper, LimitSettings, UpstreamConfig
 from louver.gateway.config.validate import SERVERS, check, parse_json, server_prefix
+from louver.gateway.login.read import read_oauth
+from louver.gateway.login.settings import DISCOVERED, OAuthSettings
 from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
 from louver.protocol.names import ARGUMENT
 from louver.protocol.urls import is_url
@@ -140,6 +142,7 @@ class ConfigSource:
         return UpstreamConfig(
             name,
             **connection,
+            oauth=self._oauth((*at, "louver", "oauth"), server),
             views=self.folder((*at, "louver", "views"), settings.get("views")),
             schemas=self._schemas((*at, "louver", "schemas"), settings),
             default_views=settings.get("defaultViews", {}),
@@ -297,6 +300,16 @@ class ConfigSource:
         # The names that helpers for Claude Code read.
         env = {"CLAUDE_CODE_MCP_SERVER_NAME": str(at[-1]), "CLAUDE_CODE_MCP_SERVER_URL": url}
         return HeadersHelper(command, self.path.parent.absolute(), env)
+
+    def _oauth(self, place: Place, server: dict[str, Any]) -> OAuthSettings:
+        written = server.get("louver", {}).get("oauth")
+        if written is None:
+            return DISCOVERED
+        if "url" not in server:
+            raise self.error_at(place, "'oauth' goes with 'url'")
+        if any(name.lower() == "authorization" for name in server.get("headers", {})):
+            raise self.error_at(place, "'oauth' does not go with the header 'Authorization', which it sends itself")
+        return read_oauth(written, place, self)
 
     def replica_url(self, written: str | None) -> str:
         if written is None:

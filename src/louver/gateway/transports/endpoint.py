@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
 from louver.gateway.transports.event_stream import EVENT_STREAM
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Mapping
 
     from louver.gateway.transports.budgets import UpstreamBudgets
-    from louver.gateway.transports.secret_headers import SecretHeaders
     from louver.http1.connection import Response
     from louver.jsonrpc.codec import Message, Params
 
@@ -49,6 +48,16 @@ _REFUSALS = {
 _GLOBAL_STATUSES = frozenset({401, 403, 407, 429, 502, 503, 504})
 
 
+class Credentials(Protocol):
+    """Headers that authorize requests, and may change from one to the next; shared by all transports of an upstream."""
+
+    async def headers(self) -> Mapping[str, str]: ...
+
+    async def on_refused(self, sent: Mapping[str, str], status: int, challenge: str | None, /) -> bool:
+        """Whether a refused request can be sent again, with other headers."""
+        ...
+
+
 class Endpoint:
     def __init__(
         self,
@@ -56,7 +65,7 @@ class Endpoint:
         headers: Mapping[str, str],
         budgets: UpstreamBudgets,
         on_session_lost: Callable[[str], None],
-        secrets: SecretHeaders | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
         self.is_modern = False
         self._version: str | None = None
@@ -64,8 +73,8 @@ class Endpoint:
         self._url = url
         self._budgets = budgets
         self._headers = {name.lower(): value for name, value in headers.items()}
-        self._secrets = secrets
         self._on_session_lost = on_session_lost  # called with the reason when the upstream no longer knows the session
+        self._credentials = credentials
         self._connections: ConnectionPool | None = None
         self._resuming = 0
         self._not_resuming = asyncio.Event()
@@ -145,25 +154,28 @@ class Endpoint:
         if self._connections is None:
             raise UpstreamUnavailable("the connection is closed")
         send = partial(self._connections.request, verb, body=content)
-        if self._secrets is None:
+        if self._credentials is None:
             return send({**self._headers, **headers})
-        return send_with_secrets(self._secrets, lambda secrets: send({**self._headers, **secrets, **headers}))
+        return send_authorized(self._credentials, lambda sent: send({**self._headers, **sent, **headers}))
 
 
-async def send_with_secrets(
-    secrets: SecretHeaders, send: Callable[[Mapping[str, str]], Awaitable[Response]]
+async def send_authorized(
+    credentials: Credentials, send: Callable[[Mapping[str, str]], Awaitable[Response]]
 ) -> Response:
-    """The response to a request with the current secrets. One that is refused is sent again if others are there now."""
-    current = await secrets.current()
-    response = await send(current)
+    """The response to a request with the current credentials. One that is refused may be sent again with others."""
+    sent = await credentials.headers()
+    response = await send(sent)
     if response.status not in _CREDENTIAL_STATUSES:
         return response
-    renewed = await secrets.renewed(current)
-    # A request that is refused with 403 may have begun to run.
-    if renewed is None or response.status != 401:
+    try:
+        is_renewed = await credentials.on_refused(sent, response.status, response.header("www-authenticate"))
+    except BaseException:  # cancellation must close the response too
+        response.close()
+        raise
+    if not is_renewed:
         return response
     response.close()
-    return await send(renewed)
+    return await send(await credentials.headers())
 
 
 def _routing_headers(method: str, params: dict[str, Any]) -> dict[str, str]:

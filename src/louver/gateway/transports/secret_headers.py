@@ -45,7 +45,7 @@ class SecretHeaders:
         self._run_again_at = 0.0
         self._files: dict[Path, _ReadFile] = {}
 
-    async def current(self) -> dict[str, str]:
+    async def headers(self) -> Mapping[str, str]:
         """The headers of a request, by names in lower case."""
         if self._helper is not None and self._printed is None:
             async with self._lock:
@@ -53,17 +53,16 @@ class SecretHeaders:
                     self._printed = await _run(self._helper)
         return self._known()
 
-    async def renewed(self, refused: Mapping[str, str]) -> dict[str, str] | None:
-        """The headers after the upstream has refused others; `None` if they are still the same."""
+    async def on_refused(self, sent: Mapping[str, str], status: int, _challenge: str | None) -> bool:
+        """Read them again. A request that is refused with 403 may have begun to run: it is not sent again."""
         self._files.clear()
         if self._helper is not None:
             async with self._lock:
                 # Another call may have done so already.
-                if self._known() == refused and monotonic() >= self._run_again_at:
+                if self._known() == sent and monotonic() >= self._run_again_at:
                     self._run_again_at = monotonic() + HEADERS_HELPER_PAUSE_S
                     self._printed = await _run(self._helper)
-        headers = await self.current()
-        return None if headers == refused else headers
+        return await self.headers() != sent and status == 401
 
     def _known(self) -> dict[str, str]:
         return {**self._from_files(), **(self._printed or {})}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTimeout, UpstreamUnavailable
-from louver.gateway.transports.endpoint import refusal, send_with_secrets
+from louver.gateway.transports.endpoint import refusal, send_authorized
 from louver.gateway.transports.event_stream import EVENT_STREAM, in_parts
 from louver.gateway.transports.multiplexed import MultiplexedTransport
 from louver.http1.pool import ConnectionPool
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from louver.gateway.transports.budgets import UpstreamBudgets
-    from louver.gateway.transports.secret_headers import SecretHeaders
+    from louver.gateway.transports.endpoint import Credentials
     from louver.gateway.transports.transport import Listener
     from louver.http1.connection import Response
     from louver.http1.sse import SseEvent
@@ -46,15 +46,15 @@ class SseTransport(MultiplexedTransport["SseChannel"]):
         listener: Listener,
         budgets: UpstreamBudgets | None = None,
         logger: logging.Logger | None = None,
-        secrets: SecretHeaders | None = None,  # shared by all transports of the upstream
+        credentials: Credentials | None = None,  # besides the headers
     ) -> None:
         super().__init__(listener, budgets, logger)
         self._url = url
         self._headers = {name.lower(): value for name, value in (headers or {}).items()}
-        self._secrets = secrets
+        self._credentials = credentials
 
     async def _connect(self) -> SseChannel:
-        channel = SseChannel(self._url, self._headers, self._budgets, self._secrets)
+        channel = SseChannel(self._url, self._headers, self._budgets, self._credentials)
         try:
             async with asyncio.timeout(UPSTREAM_CONNECT_SECONDS):
                 await channel.open()
@@ -87,12 +87,12 @@ class SseChannel:
     """The stream and the endpoint of one connection."""
 
     def __init__(
-        self, url: str, headers: Mapping[str, str], budgets: UpstreamBudgets, secrets: SecretHeaders | None
+        self, url: str, headers: Mapping[str, str], budgets: UpstreamBudgets, credentials: Credentials | None
     ) -> None:
         self._url = url
         self._headers = headers
         self._budgets = budgets
-        self._secrets = secrets
+        self._credentials = credentials
         self._pools: list[ConnectionPool] = []
         self._stream: Response | None = None
         self._decoder = SseDecoder()
@@ -162,9 +162,9 @@ class SseChannel:
         self, pool: ConnectionPool, verb: str, headers: Mapping[str, str], content: bytes = b""
     ) -> Response:
         send = partial(pool.request, verb, body=content)
-        if self._secrets is None:
+        if self._credentials is None:
             return await send({**self._headers, **headers})
-        return await send_with_secrets(self._secrets, lambda secrets: send({**self._headers, **secrets, **headers}))
+        return await send_authorized(self._credentials, lambda sent: send({**self._headers, **sent, **headers}))
 
 
 def _endpoint(stream: str, named: str) -> str:

@@ -1,0 +1,32 @@
+"""Read the section `oauth` of a server that already fits its schema."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from louver.gateway.auth.read import secure_url
+from louver.gateway.login.settings import OAuthSettings
+
+if TYPE_CHECKING:
+    from louver.catalogue.files.line_numbers import Place
+    from louver.gateway.auth.read import SettingReader
+
+
+def read_oauth(written: dict[str, Any], at: Place, source: SettingReader) -> OAuthSettings:
+    texts = {
+        name: source.string((*at, name), written[name]) for name in ("clientId", "clientSecret") if name in written
+    }
+    metadata = secure_url(written, "clientMetadataUrl", source, at)
+    if metadata is not None and not (metadata.startswith("https://") and urlsplit(metadata).path.strip("/")):
+        place = (*at, "clientMetadataUrl")
+        raise source.error_at(place, "'clientMetadataUrl': expected a URL that begins with https:// and has a path")
+    return OAuthSettings(
+        client_id=texts.get("clientId"),
+        client_secret=texts.get("clientSecret"),
+        issuer=secure_url(written, "issuer", source, at),
+        client_metadata_url=metadata,
+        scopes=tuple(written.get("scopes", ())),
+        callback_port=written.get("callbackPort", 0),
+        grant=written.get("grant", "authorization_code"),
+    )
