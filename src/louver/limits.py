@@ -744,7 +744,18 @@ LOGIN_FRESH_S = 10.0
 """Age under which a refused access token is not renewed again, in seconds: the server refuses the login itself."""
 
 LOGIN_WAIT_S = 600.0
-"""How long `louver login` waits for somebody to log in, in seconds."""
+"""How long `louver login`, and the link that a caller gets, wait for somebody to log in, in seconds."""
+
+LOGIN_ACCEPTED_S = 45.0
+LOGIN_POLL_S = 0.25
+"""How long a call waits for a login once its caller has opened the page, and how often it looks, in seconds: clients
+give up on calls after 60."""
+
+MAX_LOGIN_NOTES = 10_000
+"""Logins under way that one process remembers: links, and the states of authorization servers. A note is 500 bytes."""
+
+MAX_UPSTREAM_PRINCIPALS = 2_000
+"""Principals that use one upstream with logins of their own at the same time: each has a session, of about 100 KB."""
 
 LOGIN_SHARED_LOOK_S = 5.0
 LOGIN_KEPT_S = 400 * 86_400.0

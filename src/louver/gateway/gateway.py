@@ -21,13 +21,13 @@ from louver.concurrency.background import BackgroundTasks
 from louver.core.cached import cached_property
 from louver.core.choices import check_choice
 from louver.core.json import digest
-from louver.errors import InvalidView, LoginFailed, LouverError
+from louver.errors import InvalidConfig, InvalidView, LoginFailed, LouverError
 from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.clients.listen import ListenStreams
 from louver.gateway.clients.revisions import with_envelope
 from louver.gateway.config.model import CatalogueSource, Config, ExecuteLevel, Exposure
-from louver.gateway.login.credentials import LoginCredentials
+from louver.gateway.login.server_logins import ServerLogins
 from louver.gateway.login.store import login_store
 from louver.gateway.metrics import count_answer, observe_upstreams
 from louver.gateway.pipeline import Files, Pipeline
@@ -41,6 +41,7 @@ from louver.gateway.upstream.availability import AvailabilityListeners
 from louver.gateway.upstream.kept_catalogue import CatalogueFolder
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
+from louver.gateway.upstream.per_principal import UpstreamPerPrincipal
 from louver.gateway.upstream.processes import ProcessBudget
 from louver.gateway.upstream.upstream import Upstream, UpstreamSettings
 from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.entry import Entry
     from louver.catalogue.files.output_schemas import SchemaFile
+    from louver.catalogue.grants import PrincipalKey
     from louver.catalogue.learned import LearnedFields
     from louver.catalogue.policy.policy import Policy
     from louver.catalogue.policy.principal import Principal
@@ -64,7 +66,9 @@ if TYPE_CHECKING:
     from louver.gateway.config.model import AuditSettings
     from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.discovery.service import DiscoveryService
+    from louver.gateway.login.links import LoginLinks
     from louver.gateway.login.login import Login
+    from louver.gateway.routing.log_in import LogIn
     from louver.gateway.transports.endpoint import Credentials
     from louver.gateway.transports.http import HttpTransport
     from louver.gateway.transports.sse import SseTransport
@@ -153,7 +157,7 @@ class Gateway:
         self._ready_views = ready_views
         self._can_reload = can_reload
         self._catalogues = None if catalogues is None else CatalogueFolder(catalogues)
-        self._logins: dict[str, LoginCredentials] = {}  # by upstream
+        self._logins: dict[str, ServerLogins] = {}  # by upstream
         self._savings_default = savings
         self._savings_file: Path | None = None
         self._savings: SavingsCounter | None = None
@@ -179,6 +183,7 @@ class Gateway:
             config = as_config(config)
         self._state = GatewayState(config, lambda: self.upstreams)
         self._login_store = login_store(self._state.shared, config.keys, logins)
+        self.login_links = self._make_login_links(config)
         self._pipeline = Pipeline(SERVER_INFO, self.listen_streams, on_opened, self._remove_client, self._state)
         self._apply(config)
         observe_upstreams(lambda: self.upstreams)
@@ -302,6 +307,8 @@ class Gateway:
             self._audit.close()
         if self._shipper is not None:
             await self._shipper.close()
+        if self.login_links is not None:
+            await self.login_links.close()
         await asyncio.gather(*(login.close() for login in self._logins.values()))
         await self._closing.wait()
         if self._savings is not None:
@@ -309,9 +316,9 @@ class Gateway:
 
     async def login(self, upstream: str) -> Login | None:
         """The login at an upstream, if there is one that opens."""
-        credentials = self._logins.get(upstream)
+        logins = self._logins.get(upstream)
         with suppress(LoginFailed):
-            return None if credentials is None else await credentials.current()
+            return None if logins is None else await logins.of(None).current()
         return None
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
@@ -370,6 +377,7 @@ class Gateway:
             self._pending_calls,
             {name: upstream.guard for name, upstream in self.upstreams.items()},
             {each.name: _derived_tools(each.name, each.tools) for each in config.upstreams if each.tools is not None},
+            self._log_in_steps(config),
         )
         self._processes.limit = self._max_processes(config)
         server_ids = {each.name: each.server_id for each in config.upstreams}
@@ -440,24 +448,45 @@ class Gateway:
             if name in self._all_upstreams:
                 self._all_upstreams[name].reconfigure(settings)
             else:
-                self._all_upstreams[name] = Upstream(
+                options: dict[str, Any] = {
+                    "shared_identity": shared_identity,
+                    "single_client": self._single_client,
+                    "availability_listeners": self._availability_listeners,
+                    "has_listeners": lambda: self.listen_streams.want_lists,
+                    "pass_on": self._state.pass_on(name),
+                }
+                self._all_upstreams[name] = UpstreamPerPrincipal(
                     name,
                     settings,
-                    shared_identity=shared_identity,
-                    single_client=self._single_client,
+                    make=partial(self._upstream_of, name, options),
+                    on_unused=partial(self._forget_principal, name),
                     publish=self._publish,
-                    availability_listeners=self._availability_listeners,
-                    has_listeners=lambda: self.listen_streams.want_lists,
-                    pass_on=self._state.pass_on(name),
+                    **options,
                 )
         self._config = config
         self.upstreams = {each.name: self._all_upstreams[each.name] for each in config.upstreams}
 
+    def _upstream_of(
+        self, name: str, options: dict[str, Any], principal: PrincipalKey, settings: UpstreamSettings
+    ) -> Upstream:
+        return Upstream(name, settings, publish=partial(self._publish, only=principal), **options)
+
     def _settings_of(self, config: model.UpstreamConfig, gateway: Config) -> UpstreamSettings:
         # Not under a policy, and not where changes are blocked: a kept definition would count as the first.
-        can_keep = gateway.catalogue == "kept" and config.policy is None and config.on_change != "block"
-        return UpstreamSettings(
-            partial(_make_transport, config, UpstreamBudgets(), self._credentials_for(config), self._processes),
+        can_keep = (
+            gateway.catalogue == "kept"
+            and config.policy is None
+            and config.on_change != "block"
+            and not config.logs_in_callers
+        )
+        budgets, credentials_of = UpstreamBudgets(), self._credentials_for(config)
+
+        def link(principal: PrincipalKey | None) -> Callable[[Listener], Transport]:
+            credentials = None if credentials_of is None else credentials_of(principal)
+            return partial(_make_transport, config, budgets, credentials, self._processes)
+
+        settings = UpstreamSettings(
+            link(None),
             config.timeout_seconds,
             isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
             per_revision=config.transport == "http",
@@ -468,18 +497,57 @@ class Gateway:
             place=_catalogue_place(config, gateway),
             processes=self._processes if config.transport == "stdio" else None,
         )
+        if not config.logs_in_callers:
+            return settings
 
-    def _credentials_for(self, config: model.UpstreamConfig) -> Credentials | None:
+        def of_principal(principal: PrincipalKey) -> UpstreamSettings:
+            pins = self._state.pins(f"{config.server_id}:{digest(list(principal))}")
+            return replace(settings, link=link(principal), pins=pins, catalogues=None)
+
+        return replace(settings, of_principal=of_principal)
+
+    def _credentials_for(self, config: model.UpstreamConfig) -> Callable[[PrincipalKey | None], Credentials] | None:
+        """The credentials for an upstream, by the principal of a caller with its own login."""
         self._end_login(config.name)
         if config.header_templates or config.headers_helper is not None:
             # Lazy import: only such servers need it.
             from louver.gateway.transports.secret_headers import SecretHeaders
 
-            return SecretHeaders(config.header_templates, config.headers_helper)
+            secrets = SecretHeaders(config.header_templates, config.headers_helper)
+            return lambda _: secrets
         if self._login_store is None or not config.can_log_in:
             return None
-        credentials = self._logins[config.name] = LoginCredentials(config, self._login_store)
-        return credentials
+        logins = self._logins[config.name] = ServerLogins(config, self._login_store)
+        return logins.of
+
+    def _make_login_links(self, config: Config) -> LoginLinks | None:
+        """The links by which callers log in for themselves, if there can be any."""
+        if config.auth is None or config.auth.public_url is None or self._login_store is None:
+            return None
+        # Lazy imports, since most gateways have none.
+        from louver.gateway.login.links import LoginLinks
+        from louver.gateway.login.notes import LoginNotes
+
+        notes = LoginNotes(self._state.shared if config.keys else None)
+        servers = lambda: {each.name: each for each in self._config.upstreams}  # noqa: E731
+        return LoginLinks(config.auth.public_url, servers, self._login_store, notes)
+
+    def _log_in_steps(self, config: Config) -> dict[str, LogIn]:
+        names = [each.name for each in config.upstreams if each.logs_in_callers]
+        if not names:
+            return {}
+        if self.login_links is None:
+            raise InvalidConfig(
+                f"server {names[0]!r} has a login for each principal: expected 'auth' with a 'resource', and a folder "
+                "of the user or 'state' with 'keys', where logins are kept"
+            )
+        from louver.gateway.routing.log_in import LogIn
+
+        return {name: LogIn(name, self.login_links) for name in names}
+
+    def _forget_principal(self, upstream: str, principal: PrincipalKey) -> None:
+        if (logins := self._logins.get(upstream)) is not None:
+            self._closing.start(logins.forget(principal))
 
     def _end_login(self, upstream: str) -> None:
         if (replaced := self._logins.pop(upstream, None)) is not None:
@@ -498,9 +566,9 @@ class Gateway:
         """Remove a client from all upstreams, also from those that a reload removed."""
         await asyncio.gather(*(upstream.remove_client(client) for upstream in self._all_upstreams.values()))
 
-    async def _publish(self, method: str, params: Params) -> None:
+    async def _publish(self, method: str, params: Params, only: PrincipalKey | None = None) -> None:
         """Publish a change to 2026-07-28 clients; sessions notify handshake clients themselves."""
-        self.listen_streams.publish(method, params)
+        self.listen_streams.publish(method, params, only)
 
     async def state_of(self, config: model.UpstreamConfig) -> UpstreamState:
         """Open an upstream of the configuration, if it is available, and report its state."""

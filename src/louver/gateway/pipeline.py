@@ -108,7 +108,7 @@ class Files:
             files = {
                 prefixes[each.name]: learned_file(config.learn, each.server_id)
                 for each in config.upstreams
-                if each.policy is None
+                if each.policy is None and not each.logs_in_callers
             }
             for file in files.values():
                 if file not in learned:
@@ -273,12 +273,15 @@ class Pipeline:
         per_caller_rules = [
             each.tools for each in config.upstreams if each.tools is not None and each.tools.depend_on_caller
         ]
-        is_per_audience = bool(enforcers or per_caller_rules)
+        # Lists come by callers' own logins.
+        is_per_principal = any(each.logs_in_callers for each in config.upstreams)
+        is_per_audience = bool(enforcers or per_caller_rules or is_per_principal)
 
         def audience(principal: Principal) -> Hashable:
             return (
                 *((each.id, each.policy.audience(principal)) for each in enforcers.values()),
                 *(rules.rule_for(principal).id for rules in per_caller_rules),
+                *((principal.subject, principal.client) if is_per_principal else ()),
             )
 
         self.audience = audience

@@ -21,6 +21,7 @@ from louver.gateway.auth.introspection import CLIENT_ADDRESS, IntrospectionVerif
 from louver.gateway.auth.settings import Introspection, Jwks
 from louver.gateway.auth.signed import JwtVerifier
 from louver.gateway.auth.static import StaticTokenVerifier
+from louver.gateway.serve.endpoint import LOGIN_PAGES
 from louver.gateway.serve.exchange import IDENTITY
 from louver.limits import JWKS_RETRY_S
 from louver.server.sdk import identity_of
@@ -53,6 +54,9 @@ class AuthMiddleware:
             await self._app(scope, receive, send)
         elif scope.get("path") in self._public_paths:
             await self._metadata(scope, receive, send)
+        elif scope.get("path", "").removeprefix(scope.get("root_path", "")) in LOGIN_PAGES:
+            # Browsers have no token; these pages have links and cookies of their own.
+            await self._app(scope, receive, send)
         else:
             await self._protected(scope, receive, send)
 

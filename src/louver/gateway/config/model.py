@@ -27,6 +27,7 @@ from louver.protocol.urls import is_url
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from louver.catalogue.grants import PrincipalKey
     from louver.catalogue.guidance import GuidanceRule
     from louver.catalogue.policy.policy import Policy
     from louver.catalogue.policy.principal import Principal
@@ -89,6 +90,7 @@ class UpstreamConfig:
     header_templates: Mapping[str, HeaderTemplate] = field(default_factory=dict[str, HeaderTemplate], repr=False)
     headers_helper: HeadersHelper | None = field(default=None, repr=False)
     oauth: OAuthSettings = DISCOVERED  # for logins at the URL
+    principal: PrincipalKey | None = None  # whose login it is; `None`: the gateway's
     views: Path | None = None  # a folder that exists
     schemas: Path | None = None  # a folder that exists; not under a policy
     default_views: Mapping[str, str] = field(default_factory=dict[str, str])  # tool -> view for calls that ask for none
@@ -112,7 +114,12 @@ class UpstreamConfig:
     @property
     def login_id(self) -> str:
         """Identifies the login at the server: one for each name, so that a server can have two accounts."""
-        return digest([self.name, self.url, self.oauth.client_id, self.oauth.grant])
+        return digest([self.name, self.url, self.oauth.client_id, self.oauth.grant, *(self.principal or ())])
+
+    @property
+    def logs_in_callers(self) -> bool:
+        """Whether each caller uses it with a login of their own."""
+        return self.oauth.belongs_to == "principal"
 
     @property
     def can_log_in(self) -> bool:

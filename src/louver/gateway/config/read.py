@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.files.folder import Opener
     from louver.catalogue.files.line_numbers import Place
+    from louver.gateway.auth.settings import Auth
     from louver.gateway.config.model import HeaderTemplate, Isolation
 
 _DICT: Final = "<dict>"  # stands for the file in errors
@@ -89,6 +90,8 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
     state, kept_in = source.state(settings.pop("state", None))
     auth, principal, audit = (settings.pop(name, None) for name in ("auth", "principal", "audit"))
     source.check_is_audited(upstreams, is_audited=audit is not None)
+    clients_auth = None if auth is None else read_auth(auth, source)
+    source.check_can_return(upstreams, clients_auth)
     return Config(
         tuple(upstreams),
         argument_name=settings.pop("argumentName", ARGUMENT),
@@ -102,7 +105,7 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         keep_results=None if kept_results is None else source.kept_results(kept_results, kept_in),
         learn=source.learn(settings.pop("learn", False)),
         exports=source.folder(("louver", "exports"), settings.pop("exports", None)),
-        auth=None if auth is None else read_auth(auth, source),
+        auth=clients_auth,
         principal=None if principal is None else read_principal(principal, source),
         audit=None if audit is None else read_audit(audit, source, pseudonyms),
         savings=source.savings(settings.pop("savings", None)),
@@ -220,6 +223,13 @@ class ConfigSource:
         if policed_server is None and is_audited:
             message = "'audit': no server is under a 'policy', so there is nothing to write down"
             raise self.error_at(("louver", "audit"), message)
+
+    def check_can_return(self, upstreams: Sequence[UpstreamConfig], auth: Auth | None) -> None:
+        """Raise if callers log in for themselves, but it is not known who they are, or where their browsers return."""
+        own = next((each.name for each in upstreams if each.logs_in_callers), None)
+        if own is not None and (auth is None or auth.public_url is None):
+            message = "'for': principals need 'auth' under 'louver' at the top, with a 'resource' that ends with /mcp"
+            raise self.error_at((*SERVERS, own, "louver", "oauth", "for"), message)
 
     def _schemas(self, place: Place, settings: dict[str, Any]) -> Path | None:
         if "schemas" in settings and "policy" in settings:

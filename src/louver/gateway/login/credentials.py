@@ -45,7 +45,7 @@ class LoginCredentials:
         self._clock = clock
         self._login: Login | None = None
         self._stamp: Hashable = None
-        self._is_required = False  # the server has asked for a login
+        self._is_required = server.logs_in_callers  # or the server has asked for a login
         self._backoff = Backoff()
         self._replacing: asyncio.Task[Login] | None = None
         self._keeper: asyncio.Task[None] | None = None
@@ -182,8 +182,12 @@ class LoginCredentials:
         raise self._required(f"the server wants the scope {scope!r} too")
 
     def _required(self, problem: str) -> LoginRequired:
+        if self._server.principal is not None:
+            return LoginRequired(problem)
         name = self._server.name
         server = "--url URL" if name == COMMAND_LINE_SERVER else f"--config FILE --server {name}"
+        if self._server.logs_in_callers:
+            problem = "callers log in for themselves, and for the gateway itself nobody is logged in"
         return LoginRequired(f"{problem}; somebody has to run: louver login {server}")
 
 

@@ -21,6 +21,9 @@ def read_oauth(written: dict[str, Any], at: Place, source: SettingReader) -> OAu
     if metadata is not None and not (metadata.startswith("https://") and urlsplit(metadata).path.strip("/")):
         place = (*at, "clientMetadataUrl")
         raise source.error_at(place, "'clientMetadataUrl': expected a URL that begins with https:// and has a path")
+    grant, belongs_to = written.get("grant", "authorization_code"), written.get("for", "gateway")
+    if (grant, belongs_to) == ("client_credentials", "principal"):
+        raise source.error_at((*at, "for"), "'for': a service account logs in by itself, for no principal")
     return OAuthSettings(
         client_id=texts.get("clientId"),
         client_secret=texts.get("clientSecret"),
@@ -28,5 +31,6 @@ def read_oauth(written: dict[str, Any], at: Place, source: SettingReader) -> OAu
         client_metadata_url=metadata,
         scopes=tuple(written.get("scopes", ())),
         callback_port=written.get("callbackPort", 0),
-        grant=written.get("grant", "authorization_code"),
+        grant=grant,
+        belongs_to=belongs_to,
     )

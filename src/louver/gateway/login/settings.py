@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+# One login for all clients of the gateway, or each caller's own.
+For = Literal["gateway", "principal"]
+
 # RFC 6749: a person logs in, or the client itself does, as a service account.
 Grant = Literal["authorization_code", "client_credentials"]
 
@@ -18,6 +21,7 @@ class OAuthSettings:
     scopes: tuple[str, ...] = ()  # requested instead of those that the server names
     callback_port: int = 0  # on loopback, for clients that are registered with one; 0: any free port
     grant: Grant = "authorization_code"
+    belongs_to: For = "gateway"
 
 
 DISCOVERED: Final = OAuthSettings()

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import members
-from louver.errors import UpstreamError, UpstreamUnavailable
+from louver.errors import LoginRequired, UpstreamError, UpstreamUnavailable
 from louver.gateway.clients.input_required import REQUEST_STATE, resolve_input_required
 from louver.gateway.clients.revisions import handshake_result, modern_result, opening_for_handshake, opening_for_modern
 from louver.gateway.upstream.subscriptions import Subscriptions
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.clients.input_required import PendingCalls
+    from louver.gateway.routing.log_in import LogIn
     from louver.gateway.upstream.derived_tools import DerivedTools
     from louver.gateway.upstream.kept_catalogue import KeptAnswers
     from louver.gateway.upstream.policy_guard import Guard
@@ -52,20 +53,33 @@ class Dispatcher:
         pending_calls: PendingCalls,
         guards: Mapping[str, Guard | None],
         derived_tools: Mapping[str, DerivedTools] | None = None,  # of the upstreams that have tool rules
+        log_in: Mapping[str, LogIn] | None = None,  # of the upstreams at which callers log in for themselves
     ) -> None:
         self._pending_calls = pending_calls
         self._guards = guards  # after a reload with another guard a request is refused: its audit would be wrong
         self._derived_tools = derived_tools or {}
+        self._log_in = log_in or {}
 
     async def send(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The answer, after a second attempt where that is safe; for a failed tool call, an error result."""
+        try:
+            if (log_in := self._log_in.get(upstream.name)) is None:
+                return await self._visible(upstream, caller, method, params)
+            return await log_in.answer(caller, method, params, partial(self._visible, upstream, caller, method))
+        except UpstreamError as error:
+            return _failure_answer(error, caller, method)
+
+    def log_in_tools(self, upstream: Upstream) -> list[dict[str, Any]]:
+        """What an upstream lists to callers who have to log in for themselves first."""
+        log_in = self._log_in.get(upstream.name)
+        return [] if log_in is None else [log_in.tool]
+
+    async def _visible(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The answer by the tool rules; LoginRequired is no answer yet."""
         if (tools := self._derived_tools.get(upstream.name)) is None:
             return await self._send(upstream, caller, method, params)
         if method == "tools/call":
-            try:
-                params = {**params, "name": await self._tool_name(tools, upstream, caller, params["name"])}
-            except UpstreamError as error:
-                return _failure_answer(error, caller, method)
+            params = {**params, "name": await self._tool_name(tools, upstream, caller, params["name"])}
         result = await self._send(upstream, caller, method, params)
         return result if method != "tools/list" else await tools.visible_list(result, caller.identity.principal)
 
@@ -84,18 +98,15 @@ class Dispatcher:
     async def _send(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         try:
             return await self.call_once(upstream, caller, method, params)
-        except UpstreamUnavailable as error:
+        except LoginRequired:
+            raise
+        except UpstreamUnavailable:
             # A resumed call cannot start over.
             if REQUEST_STATE in params or (
-                method not in _RETRYABLE_METHODS and not upstream.is_retryable(method, params)
+                method not in _RETRYABLE_METHODS and not upstream.is_retryable(caller.client, method, params)
             ):
-                return _failure_answer(error, caller, method)
-        except UpstreamError as error:
-            return _failure_answer(error, caller, method)
-        try:
-            return await self.call_once(upstream, caller, method, params)
-        except UpstreamError as error:
-            return _failure_answer(error, caller, method)
+                raise
+        return await self.call_once(upstream, caller, method, params)
 
     async def call_once(
         self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
