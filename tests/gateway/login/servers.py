@@ -62,8 +62,8 @@ def protected_server(folder, issuer, **auth):
         yield served
 
 
-def upstream(url, name="tracker", oauth=DISCOVERED):
-    return UpstreamConfig(name, "http", url=url, oauth=oauth)
+def upstream(url, name="tracker", oauth=DISCOVERED, principal=None):
+    return UpstreamConfig(name, "http", url=url, oauth=oauth, principal=principal)
 
 
 @dataclass
