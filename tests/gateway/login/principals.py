@@ -9,6 +9,7 @@ from urllib.parse import urljoin
 import httpx2
 
 from gateway.auth.guarded import token_file
+from gateway.gateways import LOUVER
 from gateway.login.servers import free_port
 from gateway.served import at, config, serving
 
@@ -16,14 +17,14 @@ PRINCIPAL = {"oauth": {"for": "principal"}}
 
 
 @contextmanager
-def gateway_of(folder, urls, *options, tokens=None, **louver):
+def gateway_of(folder, urls, *options, tokens=None, server=None, command=LOUVER, stdout=None, **louver):
     """A gateway in front of servers, by their names, at which each caller has a login."""
     port = free_port()
     auth = {"tokens": token_file(folder, tokens), "resource": f"http://127.0.0.1:{port}/mcp"}
-    servers = {name: at(url, **PRINCIPAL) for name, url in urls.items()}
+    servers = {name: at(url, **PRINCIPAL, **(server or {})) for name, url in urls.items()}
     arguments = [*config(folder, servers, auth=auth, **louver), "--http", f"127.0.0.1:{port}", *options]
     environ = {**os.environ, "HOME": str(folder), "XDG_STATE_HOME": str(folder / "state")}
-    with serving(*arguments, no_auth=False, env=environ) as served:
+    with serving(*arguments, command=command, no_auth=False, env=environ, stdout=stdout) as served:
         yield served
 
 

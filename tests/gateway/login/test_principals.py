@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from functools import partial
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from gateway.auth.guarded import bearing
 from gateway.login.principals import Visitor, gateway_of
+from gateway.login.servers import upstream
+from gateway.login.test_commands import command_lines, files, holds
+from gateway.middleware.test_tracing import COLLECTED
 from gateway.raw import HANDSHAKE, STATELESS
 from gateway.served import at_a_url
 from louver.errors import InvalidConfig
 from louver.gateway.config.read import as_config
 from louver.gateway.gateway import Gateway
+from louver.gateway.login.folder import LoginFolder
 
 pytestmark = pytest.mark.anyio
 
@@ -164,6 +170,40 @@ async def test_a_login_comes_back_only_in_the_browser_that_has_agreed_and_once(g
         again = await mallory.client.get(back)
         assert again.status_code == 400
         assert await whose(client)
+
+
+async def test_no_secret_of_a_login_is_in_a_log_a_span_an_audit_or_a_file(url, tmp_path):
+    """Step 17: canaries, also of links, codes, states and cookies; under a policy."""
+    rules = [{"name": "all", "deny": ["**.nothing"]}]
+    (tmp_path / "it.policy.json").write_text(json.dumps({"version": "1", "tools": {"*": {"rules": rules}}}))
+    options = ["--log", "json", "--access-log"]
+    policy = {"policy": "it.policy.json"}
+    with gateway_of(
+        tmp_path, {"tracker": url}, *options, server=policy, command=COLLECTED, stdout=subprocess.PIPE
+    ) as served:
+        async with bearing(served.url, "t-ann") as client, Visitor() as visitor:
+            link = await link_of(client)
+            page = (await visitor.agree(link)).headers["location"]
+            back = await visitor.returns(page)
+            # A foreign browser is logged too.
+            async with Visitor() as other:
+                assert (await other.client.get(back)).status_code == 400
+            assert (await visitor.client.get(back)).status_code == 200
+            assert await whose(client)
+        logins = tmp_path / "state" / "louver" / "logins"
+        login = await LoginFolder(logins).read(upstream(url, principal=("desk", None, "ann")).login_id)
+        seen = [command_lines()]
+    returned = parse_qs(urlsplit(back).query)
+    secrets = {parse_qs(urlsplit(link).query)["link"][0], visitor.client.cookies["louver-login"]}
+    secrets |= {returned["code"][0], returned["state"][0], "t-ann", (logins / "key").read_text().strip()}
+    secrets |= {login.tokens.access_token, login.tokens.refresh_token, login.client.client_secret}
+    with served.process.stdout as access_log:
+        seen += [*served.said, access_log.read()]
+    assert "GET /oauth/callback" in seen[-1]
+    assert any('"tools/call whose"' in line for line in seen)
+    assert not [text for text in seen if holds(text.encode(), secrets)]
+    assert (tmp_path / "audit.db").exists()
+    assert [path for path in files(tmp_path) if holds(path.read_bytes(), secrets)] == [logins / "key"]
 
 
 @pytest.mark.parametrize("query", ["", "?state=foreign&code=c", "?state=%00&code=%ff", "?error=access_denied"])

@@ -74,7 +74,7 @@ class LogIn:
 
     @property
     def tool(self) -> dict[str, Any]:
-        """What stands in the list for tools that the caller cannot see yet."""
+        """The entry in the list for tools that the caller cannot see yet."""
         return {
             "name": LOG_IN,
             "description": f"Log in to the server {self._server!r}. Its tools are listed after that.",
