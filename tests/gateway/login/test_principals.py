@@ -67,12 +67,16 @@ async def test_each_caller_logs_in_by_a_link_and_uses_that_login_alone(fresh, er
     as_caller = partial(bearing, fresh.url, era=era)
     async with as_caller("t-ann") as ann, as_caller("t-bob") as bob, as_caller("t-other") as other:
         assert [tool["name"] for tool in (await ann.result("tools/list"))["tools"]] == ["log_in"]
+        assert (await ann.result("resources/list"))["resources"] == []
+        assert (await ann.error("resources/read", uri="a:b"))["data"]["error"]["code"] == "LOGIN_REQUIRED"
         async with Visitor() as visitor:
             link = await link_of(ann)
             page = (await visitor.client.get(link)).text
             assert "<b>ann, by the program desk</b>" in page
             assert "<b>tracker</b>" in page
             assert "You are logged in" in await visitor.log_in(link)
+        if era == HANDSHAKE:
+            await ann.hears("notifications/tools/list_changed")
         of_ann = await whose(ann)
         assert {tool["name"] for tool in (await ann.result("tools/list"))["tools"]} == {"find", "whose"}
         # The same person by another program is another principal.

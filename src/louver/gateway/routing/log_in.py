@@ -1,6 +1,6 @@
 """What a caller gets who has to log in to a server first, before anything runs.
 
-    tools/list                                      one tool, `log_in`, in place of those that nobody can list
+    a list                                          one tool, `log_in`, in place of all that cannot be listed yet
     a request, of clients that can open URLs        the link as an elicitation, and once logged in the request goes on
     a request, of others                            LOGIN_REQUIRED with the link, also as `url`
 
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 LOG_IN: Final = "log_in"
 
+_LISTS: Final = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
 _ELICIT: Final = "elicitation/create"
 _KEY: Final = "louver-login"  # of the gateway's own question among the input requests of an answer
 
@@ -51,9 +57,10 @@ class LogIn:
         except LoginRequired as error:
             if caller.identity.key is None:
                 raise
-            if method == "tools/list":
+            if (member := _LISTS.get(method)) is not None:
                 modern = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-                return {**(modern if caller.client.is_modern else {}), "tools": [self.tool]}
+                listed = [self.tool] if method == "tools/list" else []
+                return {**(modern if caller.client.is_modern else {}), member: listed}
             problem = error.message
         stamp = await self._links.stamp(self._server, caller.identity.key)
         url = await self._links.link(self._server, caller.identity)
