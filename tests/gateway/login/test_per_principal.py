@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -11,8 +12,8 @@ import pytest
 from fixtures import stores
 from gateway.auth.guarded import bearing
 from gateway.login.principals import Visitor, gateway_of
-from gateway.login.servers import free_port, upstream
-from gateway.login.test_crossing import keep_logins
+from gateway.login.servers import upstream
+from gateway.login.test_crossing import keep_logins, tenants
 from gateway.login.test_principals import link_of, whose
 from gateway.raw import SOON_S
 from gateway.served import at_a_url
@@ -33,7 +34,7 @@ OWN = OAuthSettings(belongs_to="principal")
 
 @pytest.fixture(scope="module")
 def url():
-    with at_a_url("tenants", str(free_port()), "tracker") as found:
+    with socket.create_server(("127.0.0.1", 0)) as listener, tenants("tracker", listener) as found:
         yield found
 
 
