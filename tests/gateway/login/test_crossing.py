@@ -19,7 +19,7 @@ from gateway.auth.guarded import bearing
 from gateway.login.principals import gateway_of
 from gateway.login.servers import upstream
 from gateway.login.test_store import LOGIN
-from gateway.served import FIXTURES, stateless, until
+from gateway.served import FIXTURES, stateless
 from louver.gateway.login.folder import LoginFolder
 
 pytestmark = pytest.mark.anyio
@@ -46,9 +46,9 @@ async def test_no_token_and_no_answer_crosses_between_principals(tmp_path, princ
         with gateway_of(tmp_path, urls, tokens=tokens) as gateway:
             run = Run(gateway.url, names, random.Random(17))
             for name in SERVERS:
-                middle = run.number + calls // 6
-                calling = asyncio.create_task(run.calls(calls // 3))
-                await until(lambda middle=middle: run.number >= middle)
+                half = asyncio.Event()
+                calling = asyncio.create_task(run.calls(calls // 3, half))
+                await half.wait()
                 running[name].close()
                 await asyncio.to_thread(running[name].enter_context, tenants(name, listeners[name]))
                 await calling
@@ -89,9 +89,11 @@ class Run:
         self.places = asyncio.Semaphore(24)
         self.number = 0
 
-    async def calls(self, count):
+    async def calls(self, count, half):
         async with httpx2.AsyncClient(trust_env=False, timeout=60) as client, asyncio.TaskGroup() as group:
-            for _ in range(count):
+            for each in range(count):
+                if each == count // 2:
+                    half.set()
                 await self.places.acquire()
                 self.number += 1
                 work = self.call(client, self.chance.choice(self.names), self.chance.choice(SERVERS), self.number)

@@ -154,7 +154,7 @@ async def test_a_link_is_used_once_and_only_by_the_button_of_its_page(gateway):
             assert (await visitor.agree(link, origin=origin)).status_code == 403
         agreed = await visitor.agree(link)
         assert agreed.status_code == 303
-        assert re.search(r"louver-login=\S+; HttpOnly; Path=/oauth; SameSite=lax", agreed.headers["set-cookie"])
+        assert re.search(r"louver-login=\S+; HttpOnly; Path=/; SameSite=lax", agreed.headers["set-cookie"])
         assert (await visitor.agree(link)).status_code == 404
         assert (await visitor.client.get(link)).status_code == 404
         assert await link_of(client) != link

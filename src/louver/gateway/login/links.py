@@ -13,6 +13,7 @@ import asyncio
 import logging
 import secrets
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, urlsplit
@@ -81,22 +82,19 @@ class LoginLinks:
             return None
         client, issuer, subject = note["principal"]
         principal = client, issuer, subject
-        page = asyncio.get_running_loop().create_future()
+        page: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         if (before := self._flows.pop((server.name, principal), None)) is not None:
             before.cancel()
         flow = self._tasks.start(self._log_in(replace(server, principal=principal), browser, page))
         self._flows[server.name, principal] = flow
-        flow.add_done_callback(lambda _: page.cancel())
-        try:
-            return await page
-        except asyncio.CancelledError:
-            raise LoginFailed("the login was begun again") from None
+        flow.add_done_callback(partial(self._on_ended, server.name, principal, page))
+        return await page
 
     async def finish(self, query: Mapping[str, str], browser: str) -> str | None:
         """Take what the authorization server sends a browser back with; the problem, if there is one."""
         state = query.get("state", "")
         flow = await self._notes.get(_FLOW, state)
-        if flow is None or not secrets.compare_digest(flow["browser"].encode(), browser.encode()):
+        if flow is None or not browser or not secrets.compare_digest(flow["browser"].encode(), browser.encode()):
             return "this page belongs to no login that was begun in this browser"
         if await self._notes.take(_FLOW, state) is None:
             return "this login has come back already"
@@ -147,6 +145,14 @@ class LoginLinks:
             problem = error.message
             logger.warning("server %r: a caller's login fails: %s", server.name, problem)
         await self._notes.put(_ENDED, state, {} if problem is None else {"problem": problem})
+
+    def _on_ended(
+        self, server: str, principal: PrincipalKey, page: asyncio.Future[str], flow: asyncio.Task[None]
+    ) -> None:
+        if self._flows.get((server, principal)) is flow:
+            del self._flows[server, principal]
+        if not page.done():
+            page.set_exception(LoginFailed("the login was begun again"))
 
     async def _answer(self, state: str) -> AuthorizationCodeResult:
         from mcp.shared.auth import AuthorizationCodeResult

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from louver.gateway.login.links import LoginLinks
 
-_COOKIE: Final = "louver-login"
 _HEADERS: Final = {
     "cache-control": "no-store",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
@@ -40,7 +39,8 @@ class LoginPages:
         parts = urlsplit(links.public_url)
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._is_secure = parts.scheme == "https"
-        self._folder = f"{parts.path}/oauth"
+        # No other host can set a cookie with the prefix. Source: RFC 6265bis, 4.1.3.2.
+        self._cookie = "__Host-louver-login" if self._is_secure else "louver-login"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
@@ -53,7 +53,7 @@ class LoginPages:
 
     async def _respond(self, path: str, request: Request) -> Response:
         if path == CALLBACK_PATH and request.method == "GET":
-            problem = await self._links.finish(dict(request.query_params), request.cookies.get(_COOKIE, ""))
+            problem = await self._links.finish(dict(request.query_params), request.cookies.get(self._cookie, ""))
             done = "You are logged in. You can close this page."
             return _page(done, 200) if problem is None else _page(f"Nobody is logged in: {problem}.", 400)
         if path != LOGIN_PATH or request.method not in ("GET", "POST"):
@@ -64,12 +64,13 @@ class LoginPages:
             return _page(_USED, 404) if described is None else _question(*described)
         if request.headers.get("origin") != self._origin:
             return _page("Go on by the button of the page alone.", 403)
-        browser = secrets.token_urlsafe(32)
+        # One for the browser, which may have several logins under way.
+        browser = request.cookies.get(self._cookie) or secrets.token_urlsafe(32)
         address = await self._links.begin(link, browser)
         if address is None:
             return _page(_USED, 404)
         response = RedirectResponse(address, 303, _HEADERS)
-        response.set_cookie(_COOKIE, browser, path=self._folder, secure=self._is_secure, httponly=True, samesite="lax")
+        response.set_cookie(self._cookie, browser, secure=self._is_secure, httponly=True, samesite="lax")
         return response
 
 
