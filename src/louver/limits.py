@@ -754,8 +754,9 @@ give up on calls after 60."""
 MAX_LOGIN_NOTES = 10_000
 """Logins under way that one process remembers: links, and the states of authorization servers. A note is 500 bytes."""
 
-MAX_UPSTREAM_PRINCIPALS = 2_000
-"""Principals that use one upstream with logins of their own at the same time: each has a session, of about 100 KB."""
+MAX_UPSTREAM_PRINCIPALS = 1_000
+"""Principals that use one upstream with logins of their own at the same time: each has two MCP sessions at most, for
+clients of either kind of revisions, of two or three connections each."""
 
 LOGIN_SHARED_LOOK_S = 5.0
 LOGIN_KEPT_S = 400 * 86_400.0

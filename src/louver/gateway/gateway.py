@@ -480,11 +480,11 @@ class Gateway:
             and config.on_change != "block"
             and not config.logs_in_callers
         )
-        budgets, credentials_of = UpstreamBudgets(), self._credentials_for(config)
+        credentials_of = self._credentials_for(config)
 
         def link(principal: PrincipalKey | None) -> Callable[[Listener], Transport]:
             credentials = None if credentials_of is None else credentials_of(principal)
-            return partial(_make_transport, config, budgets, credentials, self._processes)
+            return partial(_make_transport, config, UpstreamBudgets(), credentials, self._processes)
 
         settings = UpstreamSettings(
             link(None),
