@@ -142,7 +142,7 @@ class ConfigSource:
         at = (*SERVERS, name)
         connection = self._http(at, server) if "url" in server else self._stdio(at, server)
         settings = server.get("louver", {})
-        return UpstreamConfig(
+        found = UpstreamConfig(
             name,
             **connection,
             oauth=self._oauth((*at, "louver", "oauth"), server),
@@ -158,6 +158,10 @@ class ConfigSource:
             policy=self._policy((*at, "louver", "policy"), settings.get("policy"), pseudonyms),
             tools=self._tools((*at, "louver", "tools"), settings.get("tools")),
         )
+        if "oauth" in settings and not found.can_log_in:
+            problem = "'oauth' goes with Streamable HTTP, and not with credentials of the configuration"
+            raise self.error_at((*at, "louver", "oauth"), f"{problem}: 'headersHelper', or a secret in headers or URL")
+        return found
 
     def keys(self, written: list[str]) -> tuple[str, ...]:
         places = [("louver", "keys", number) for number in range(len(written))]
