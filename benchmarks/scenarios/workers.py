@@ -94,18 +94,32 @@ class _Prepared:
         headers = {**call.headers, "host": address.netloc, "content-length": str(len(body))}
         lines = [f"POST {address.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
         self._bytes = "\r\n".join(lines).encode() + body
-        self._socket = create_connection((address.hostname, address.port))
-        self._socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+        self._address = (address.hostname, address.port)
+        self._connect()
 
     def send(self) -> bytes:
         """The response, read to its end."""
-        self._socket.sendall(self._bytes)
-        response = self._socket.recv(_PIECE)
-        while not _is_whole(response):
-            piece = self._socket.recv(_PIECE)
-            assert piece, "the gateway has ended the connection"
-            response += piece
+        try:
+            response = self._response()
+        except ConnectionError:
+            # The gateway ends what was idle for some seconds: here, while others had their turns.
+            self.close()
+            self._connect()
+            response = self._response()
         assert response.startswith(b"HTTP/1.1 200"), response[:200]
+        return response
+
+    def _connect(self) -> None:
+        self._socket = create_connection(self._address)
+        self._socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
+
+    def _response(self) -> bytes:
+        self._socket.sendall(self._bytes)
+        response = b""
+        while not _is_whole(response):
+            if not (piece := self._socket.recv(_PIECE)):
+                raise ConnectionResetError
+            response += piece
         return response
 
     def close(self) -> None:

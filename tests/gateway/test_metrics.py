@@ -13,9 +13,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from fixtures.command import louver
+from fixtures.stores import free_port
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, STATELESS, raw
-from gateway.serve.test_replicas import free_port
 from gateway.served import config, fixture, serving, until
 
 pytestmark = pytest.mark.anyio

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from datetime import UTC, datetime
 from typing import Final, Literal
 
 from louver.core.json import compact
+from louver.core.moment import moment
 from louver.gateway.gateway import LOGGER_PREFIX
 from louver.limits import LAST_WORDS
 
@@ -71,6 +71,6 @@ class _Text(logging.Formatter):
 
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        time = moment(record.created)
         fields = {"time": time, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
         return compact(fields)

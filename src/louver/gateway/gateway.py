@@ -115,7 +115,7 @@ class Replica(NamedTuple):
 
     keys: tuple[str, ...]  # that they share; empty if it is alone
     url: str  # where the others reach it; empty if they cannot
-    others: frozenset[str] | None = None  # the URLs of the others; `None`: any that is sealed with the keys
+    urls: frozenset[str] | None = None  # of all of them; `None`: any that is sealed with the keys
 
 
 class Gateway:
@@ -560,7 +560,7 @@ class Gateway:
 
     def _max_processes(self, config: Config) -> int:
         """How many processes of servers may run: workers share the machine."""
-        workers = 1 if self._replica is None or self._replica.others is None else len(self._replica.others)
+        workers = 1 if self._replica is None or self._replica.urls is None else len(self._replica.urls)
         return max(1, (config.max_processes or max_processes()) // workers)
 
     async def _remove_client(self, client: GatewayClient) -> None:

@@ -14,9 +14,10 @@ import httpx2
 import pytest
 
 from fixtures import stores
+from fixtures.stores import free_port
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, STATELESS, Http
-from gateway.serve.test_replicas import KEY, free_port
+from gateway.serve.test_replicas import KEY
 from gateway.served import Served, at, config, fixture, serving, until
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import signal
-import socket
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import count, cycle
@@ -16,6 +15,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from fixtures.stores import free_port
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, Http, raw
 from gateway.serve.test_endpoint import Heard, unanswered
@@ -33,11 +33,6 @@ pytestmark = pytest.mark.anyio
 
 KEY = "k" * 32
 ANN, BOB = "token-of-ann", "token-of-bob"
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
 
 
 class Spread(Http):

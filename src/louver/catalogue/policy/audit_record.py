@@ -10,8 +10,9 @@ Fields are paths of the schema (`orders.*.total`), so no record holds a key that
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
+
+from louver.core.moment import moment
 
 if TYPE_CHECKING:
     from louver.core.json import Json
@@ -53,7 +54,3 @@ class Record:
             "durationMs": self.duration_ms,
             "correlation": self.correlation,
         }
-
-
-def moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -96,9 +96,8 @@ class UpstreamConfig:
     default_views: Mapping[str, str] = field(default_factory=dict[str, str])  # tool -> view for calls that ask for none
     ready_views: bool = False  # use the shipped views, if there are any for this server
     descriptions: Path | None = None  # a folder that exists
-    isolation: Isolation | None = (
-        None  # also by the setting for all servers; `None`: depends on the client's transport and revision
-    )
+    # Its own, or that for all servers; `None`: depends on the client's transport and revision.
+    isolation: Isolation | None = None
     on_change: OnChange = "warn"
     timeout_seconds: float = 30
     guidance: tuple[GuidanceRule, ...] = ()
@@ -161,9 +160,8 @@ class Config:
     disclosure: DisclosureLevel = "enforce"
     execute: ExecuteLevel | None = None  # `None`: `strict` in the exposure `discovery`, else `off`
     inspect: Inspect = "readOnly"  # which tools may run to show an answer
-    keys: tuple[str, ...] = field(
-        default=(), repr=False
-    )  # shared with other replicas; if empty, each has its own secret
+    # Shared with other replicas; if empty, each has its own secret.
+    keys: tuple[str, ...] = field(default=(), repr=False)
     replica_url: str = ""  # where other replicas reach this one; empty if they cannot
     state: StateUrl | None = None  # shared with other replicas; `None`: each has its own
     limits: LimitSettings = LimitSettings()

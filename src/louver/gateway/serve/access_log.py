@@ -9,10 +9,10 @@ No argument, no answer, no token and no caller's name is in it.
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import compact, members
+from louver.core.moment import moment
 from louver.limits import MAX_ACCESS_TEXT
 from louver.protocol.mcp import VERSION_HEADER
 
@@ -50,7 +50,7 @@ class AccessLog:
         finally:
             client = scope.get("client")
             line = {
-                "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                "time": moment(time.time()),
                 "client": "none" if client is None else client[0],
                 "http": f"{scope['method']} {scope['path'][:MAX_ACCESS_TEXT]}",
                 "status": status,  # 0 if the client has left before there was one

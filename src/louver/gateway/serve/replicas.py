@@ -134,7 +134,7 @@ class Replicas:
             answered = message.get("id") if message is not None and "method" not in message else None
             url = self._url_in(answered) or self._url_in(exchange.headers.get(LAST_EVENT_HEADER))
         replica = self._gateway.replica
-        if not url or url == replica.url or (replica.others is not None and url not in replica.others):
+        if not url or url == replica.url or (replica.urls is not None and url not in replica.urls):
             return False
         if self._client is None:
             # Imported only now: most gateways pass nothing on.

@@ -394,9 +394,7 @@ class HttpSession:
         missed = self.events.since(event_id.number) if event_id.tag == self._tag else None
         if missed is not None and missed.stream.caller == caller:
             await self._resume(exchange, missed)
-        elif exchange.headers.get(LAST_EVENT_HEADER) and (
-            missed is None or missed.stream.request_id is not _STANDALONE
-        ):
+        elif last and (missed is None or missed.stream.request_id is not _STANDALONE):
             # Not 404, for which a client must open another session: this one is there.
             await exchange.refuse(400, "Bad Request: Last-Event-ID is no event that can be resumed", self.header)
         elif await self._can_listen(exchange, caller):

@@ -80,18 +80,23 @@ class AuditMiddleware:
             return await call_next(request)
         started = time.monotonic()
         request.record.is_wanted = True
-        name: object = request.params.get("name")
-        if isinstance(name, str) and self._owner_of(name, request.identity.principal) is not None:
-            try:
-                await self._writer.check_room()
-            except AuditFailed as error:
-                raise JsonRpcError(code=INTERNAL_ERROR, message=error.message) from None
+        await self._check_room(request)
         try:
             result = await call_next(request)
         except JsonRpcError:
             await self._record_call(request, None, started)
             raise
         return await self._record_call(request, result, started)
+
+    async def _check_room(self, request: Request) -> None:
+        """Refuse a call that would be recorded, if it is known that it cannot be."""
+        try:
+            await self._writer.check_room()
+        except AuditFailed as error:
+            name: object = request.params.get("name")
+            # Looked up only now: most calls find room.
+            if isinstance(name, str) and self._owner_of(name, request.identity.principal) is not None:
+                raise JsonRpcError(code=INTERNAL_ERROR, message=error.message) from None
 
     async def _record_call(self, request: Request, result: dict[str, Any] | None, began: float) -> dict[str, Any]:
         call, principal = request.record, request.identity.principal

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.catalogue.policy.audit_record import moment
 from louver.catalogue.policy.principal import Principal
+from louver.core.moment import moment
 from louver.errors import InvalidInput
 from louver.server.audit.database import (
     RECORDS_WITH_FIELDS,

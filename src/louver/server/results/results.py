@@ -83,9 +83,8 @@ class ResultInfo:
 class Results:
     """Keeps results and finds them again."""
 
-    def __init__(
-        self, options: KeptResults, open_state: Callable[[StateUrl], SharedState] | None = None
-    ) -> None:  # `None`: a store of its own
+    # Without `open_state` a store at a URL is its own.
+    def __init__(self, options: KeptResults, open_state: Callable[[StateUrl], SharedState] | None = None) -> None:
         self.options = options
         self._store = _open_store(options, open_state)
         self._scope: Callable[[Request], str] = _everybody
