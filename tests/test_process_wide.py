@@ -37,6 +37,7 @@ HELD = {
     "louver.gateway.auth.introspection.CLIENT_ADDRESS": "of the task",
     "louver.gateway.config.validate._validator": "a schema of the package, read once",
     "louver.gateway.config.validate.schema": "a schema of the package, read once",
+    "louver.gateway.login.flow._IN_FLOW": "of the task",
     "louver.gateway.middleware.picker_app._document": "a file of the package, read once",
     "louver.http1.pool.ssl_context": "whom the machine trusts, read once",
     "louver.http1.server._header_line": "what a pure function has given",

@@ -63,7 +63,7 @@ class Upstreams:
         self._single_client = single_client
         self._catalogues = None if catalogues is None else CatalogueFolder(catalogues)
         # The processes of a single client end with it.
-        self._processes = ProcessBudget(self._idle_processes, ends_idle=not single_client)
+        self.processes = ProcessBudget(self._idle_processes, ends_idle=not single_client)
         self._configs: dict[str, UpstreamConfig] = {}
         # Includes upstreams that a reload removed: they may return, with the clients that they served.
         self._all: dict[str, Upstream] = {}
@@ -105,7 +105,7 @@ class Upstreams:
                     **options,
                 )
         self._configs = {each.name: each for each in config.upstreams}
-        self._processes.limit = max_processes
+        self.processes.limit = max_processes
         self.by_name = {name: self._all[name] for name in self._configs}
 
     async def publish(self, method: str, params: Params, only: PrincipalKey | None = None) -> None:
@@ -140,7 +140,7 @@ class Upstreams:
 
         def link(principal: PrincipalKey | None) -> Callable[[Listener], Transport]:
             credentials = None if credentials_of is None else credentials_of(principal)
-            return partial(_make_transport, config, UpstreamBudgets(), credentials, self._processes)
+            return partial(_make_transport, config, UpstreamBudgets(), credentials, self.processes)
 
         settings = UpstreamSettings(
             link(None),
@@ -152,7 +152,7 @@ class Upstreams:
             guard=None if config.policy is None else _make_guard(config.name, config.policy),
             catalogues=self._catalogues if can_keep else None,
             place=_catalogue_place(config, gateway),
-            processes=self._processes if config.transport == "stdio" else None,
+            processes=self.processes if config.transport == "stdio" else None,
         )
         if not config.logs_in_callers:
             return settings

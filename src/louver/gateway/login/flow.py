@@ -7,8 +7,9 @@ its own requests are sent, by `requests.py`.
 from __future__ import annotations
 
 import logging
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError, OAuthTokenError
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from louver.gateway.config.model import UpstreamConfig
     from louver.gateway.login.settings import OAuthSettings
 
-# Its messages quote responses and states.
-logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
+# What the provider logs quotes responses and states: not in flows of the gateway, whatever else the process logs.
+_IN_FLOW: Final = ContextVar[bool]("louver_login_flow", default=False)
+logging.getLogger(OAuthClientProvider.__module__).addFilter(lambda _: not _IN_FLOW.get())
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,7 @@ class Flow:
         """Send the provider's own requests; `refused` is the response to the request that it would authorize."""
         request = httpx2.Request("POST", self._server.url, headers={VERSION_HEADER: LATEST_HANDSHAKE_VERSION})
         flow = self._provider.async_auth_flow(request)
+        in_flow = _IN_FLOW.set(True)
         try:
             async with self._requests as requests:
                 outgoing = await anext(flow)
@@ -199,6 +202,7 @@ class Flow:
             raise LoginFailed(self._problem(error)) from None
         finally:
             await flow.aclose()
+            _IN_FLOW.reset(in_flow)
 
     def _problem(self, error: Exception) -> str:
         """What has failed. What the provider says after somebody was asked may quote states and codes."""
