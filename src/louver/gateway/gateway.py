@@ -318,7 +318,7 @@ class Gateway:
         """The login at an upstream, if there is one that opens."""
         logins = self._logins.get(upstream)
         with suppress(LoginFailed):
-            return None if logins is None else await logins.of(None).current()
+            return None if logins is None else await logins.login()
         return None
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
@@ -383,7 +383,7 @@ class Gateway:
         server_ids = {each.name: each.server_id for each in config.upstreams}
         single = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
         # What a single upstream has is missing too until a caller has logged in.
-        self._availability_listeners.is_enabled = single is None or config.upstreams[0].logs_in_callers
+        self._availability_listeners.is_enabled = single is None or config.upstreams[0].is_per_principal
         self._routes = (
             AggregateRoutes(self.upstreams, self._dispatcher, server_ids, self._availability_listeners)
             if single is None
@@ -478,7 +478,7 @@ class Gateway:
             gateway.catalogue == "kept"
             and config.policy is None
             and config.on_change != "block"
-            and not config.logs_in_callers
+            and not config.is_per_principal
         )
         credentials_of = self._credentials_for(config)
 
@@ -498,7 +498,7 @@ class Gateway:
             place=_catalogue_place(config, gateway),
             processes=self._processes if config.transport == "stdio" else None,
         )
-        if not config.logs_in_callers:
+        if not config.is_per_principal:
             return settings
 
         def of_principal(principal: PrincipalKey) -> UpstreamSettings:
@@ -516,7 +516,7 @@ class Gateway:
 
             secrets = SecretHeaders(config.header_templates, config.headers_helper)
             return lambda _: secrets
-        if self._login_store is None or not config.can_log_in:
+        if not config.can_log_in or (self._login_store is None and not config.exchanges_tokens):
             return None
         logins = self._logins[config.name] = ServerLogins(config, self._login_store)
         return logins.of
