@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from base64 import b64encode
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -103,7 +103,8 @@ def issuer():
             for name, value in {"content-length": str(len(said)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(said)
+            with suppress(ConnectionError):  # of a client that takes no more
+                self.wfile.write(said)
 
         do_POST = do_GET
 
