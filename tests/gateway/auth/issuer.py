@@ -70,6 +70,10 @@ def signed(key=None, algorithm="RS256", kid="one", headers=None, **said):
     return jwt.encode(claims(**said), key or rsa_key(), algorithm, headers)
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128  # of connections at once
+
+
 class Issuer:
     """What the server answers, by the path, and what it was asked."""
 
@@ -111,7 +115,7 @@ def issuer():
         def log_message(self, *_):
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with Server(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
