@@ -126,6 +126,18 @@ async def test_one_server_that_refuses_leaves_the_others(issuer, urls, tmp_path)
             assert {tool["name"] for tool in (await eve.result("tools/list"))["tools"]} == tools
 
 
+async def test_scripts_call_as_their_callers(issuer, urls, tmp_path):
+    """Ours: their calls are made by tasks of a process that all callers share."""
+    script = "result(tracker.whoami({number = 1}):await())"
+    with exchanging_gateway(tmp_path, urls, issuer.url, exposure="discovery", execute="process") as served:
+        async with (
+            bearing(served.url, served.token_of("ann")) as ann,
+            bearing(served.url, served.token_of("bob")) as bob,
+        ):
+            found = await asyncio.gather(*(each.call("execute", script=script) for each in (ann, bob) * 3))
+    assert [each["structuredContent"]["account"] for each in found] == ["ann", "bob"] * 3
+
+
 async def test_principals_never_cross(issuer, urls, tmp_path, http):
     """Step 17, "Show": at two servers at once, each with two tokens."""
     names, chance, crossed = [f"p{number}" for number in range(50)], random.Random(8693), []

@@ -1,8 +1,8 @@
 """The header `Authorization` of a principal's requests, by tokens that are exchanged for those of the caller.
 
     first request           exchanged, once for all requests with that token at the same time
-    due, or after a 401     exchanged anew
-    the caller's expires    forgotten, with the one that it was exchanged for
+    due, or after a 401     exchanged again
+    the caller's expires    forgotten, with what it was exchanged for
 
 Everything is in memory alone: the next request brings the caller's token again.
 """
