@@ -228,7 +228,7 @@ def _logout(commands: Any) -> None:
         "[OPTIONS] SERVER",
         "revoke and forget the login at a server",
         "louver logout --config mcp.json --server tracker",
-        "louver logout --config mcp.json --server tracker --principal subject:ann,client:desk",
+        "louver logout --config mcp.json --principal subject:ann,client:desk",
     )
     parser.add_server_options()
     parser.add_argument(
