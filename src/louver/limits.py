@@ -758,6 +758,10 @@ MAX_UPSTREAM_PRINCIPALS = 1_000
 """Principals that use one upstream with logins of their own at the same time: each has two MCP sessions at most, for
 clients of either kind of revisions, of two or three connections each."""
 
+MAX_EXCHANGED_TOKENS = 8
+"""Tokens of one principal that are exchanged for one upstream at the same time: some windows of its program, and the
+token that comes after each."""
+
 LOGIN_SHARED_LOOK_S = 5.0
 LOGIN_KEPT_S = 400 * 86_400.0
 """How often a replica looks for changed logins in the shared state, and how long one is kept there, in seconds."""

@@ -225,11 +225,15 @@ def _logout(commands: Any) -> None:
     parser = _add_command(
         commands,
         "logout",
-        "SERVER",
+        "[OPTIONS] SERVER",
         "revoke and forget the login at a server",
         "louver logout --config mcp.json --server tracker",
+        "louver logout --config mcp.json --principal subject:ann,client:desk",
     )
     parser.add_server_options()
+    parser.add_argument(
+        "--principal", metavar="NAME", help="log out this caller alone, by subject and client: subject:ann,client:desk"
+    )
 
 
 def _tools(commands: Any) -> None:

@@ -333,7 +333,7 @@ class Gateway:
         server_ids = {each.name: each.server_id for each in config.upstreams}
         single = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
         # What a single upstream has is missing too until a caller has logged in.
-        self._upstreams.availability_listeners.is_enabled = single is None or config.upstreams[0].logs_in_callers
+        self._upstreams.availability_listeners.is_enabled = single is None or config.upstreams[0].is_per_principal
         self._routes = (
             AggregateRoutes(self.upstreams, self._dispatcher, server_ids, self._upstreams.availability_listeners)
             if single is None

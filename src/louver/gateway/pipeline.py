@@ -108,7 +108,7 @@ class Files:
             files = {
                 prefixes[each.name]: learned_file(config.learn, each.server_id)
                 for each in config.upstreams
-                if each.policy is None and not each.logs_in_callers
+                if each.policy is None and not each.is_per_principal
             }
             for file in files.values():
                 if file not in learned:
@@ -274,7 +274,7 @@ class Pipeline:
             each.tools for each in config.upstreams if each.tools is not None and each.tools.depend_on_caller
         ]
         # Lists come by callers' own logins.
-        is_per_principal = any(each.logs_in_callers for each in config.upstreams)
+        is_per_principal = any(each.is_per_principal for each in config.upstreams)
         is_per_audience = bool(enforcers or per_caller_rules or is_per_principal)
 
         def audience(principal: Principal) -> Hashable:

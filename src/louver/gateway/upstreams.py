@@ -134,7 +134,7 @@ class Upstreams:
             gateway.catalogue == "kept"
             and config.policy is None
             and config.on_change != "block"
-            and not config.logs_in_callers
+            and not config.is_per_principal
         )
         credentials_of = self._credentials_for(config)
 
@@ -154,7 +154,7 @@ class Upstreams:
             place=_catalogue_place(config, gateway),
             processes=self.processes if config.transport == "stdio" else None,
         )
-        if not config.logs_in_callers:
+        if not config.is_per_principal:
             return settings
 
         def of_principal(principal: PrincipalKey) -> UpstreamSettings:

@@ -71,6 +71,7 @@ class Browser:
     """Somebody who logs in and agrees to everything, with a browser that keeps its cookies."""
 
     redirect_uri: str = "http://127.0.0.1:9/callback"
+    name: str = "ann"
     pages: list = field(default_factory=list)  # that were opened
     returned: list = field(default_factory=list)  # addresses that it was sent back to
 
@@ -101,5 +102,5 @@ class Browser:
                 action = unescape(_FORM.search(response.text)[1])
                 form = {name: unescape(value) for name, value in _INPUT.findall(response.text)}
                 if form.get("prompt") == "login":
-                    form |= {"login": "ann", "password": "secret"}
+                    form |= {"login": self.name, "password": "secret"}
                 response = client.post(urljoin(str(response.url), action), data=form)

@@ -29,6 +29,8 @@ def run(arguments: Namespace) -> int:
     logs.configure("text", logging.WARNING)
     config = servers.read(arguments)
     server = login_server(config)
+    if server.exchanges_tokens:
+        raise InvalidInput(f"nobody logs in to {server.name!r}: the gateway exchanges each caller's token")
     if server.oauth.grant == "client_credentials":
         raise InvalidInput(f"nobody logs in to {server.name!r}: the gateway does by itself, by 'client_credentials'")
     print(f"logged in to {server.name!r} {described(signals.run(_log_in(config, server, browser=arguments.browser)))}")

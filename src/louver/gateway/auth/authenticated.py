@@ -12,11 +12,13 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuth
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings
 from starlette.authentication import AuthenticationError
+from starlette.datastructures import Headers
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import JSONResponse
 from starlette.routing import Router
 
 from louver.errors import AuthUnavailable
+from louver.gateway.auth.caller_token import CALLER_TOKEN, CallerToken
 from louver.gateway.auth.introspection import CLIENT_ADDRESS, IntrospectionVerifier
 from louver.gateway.auth.settings import Introspection, Jwks
 from louver.gateway.auth.signed import JwtVerifier
@@ -63,7 +65,10 @@ class AuthMiddleware:
     async def _identified(self, scope: Scope, receive: Receive, send: Send) -> None:
         user = scope["user"]
         assert isinstance(user, AuthenticatedUser), "others are refused before"
-        scope[IDENTITY] = identity_of(user.access_token)
+        identity = scope[IDENTITY] = identity_of(user.access_token)
+        assert identity.key is not None, "it has a token"
+        text = Headers(scope=scope)["authorization"].partition(" ")[2]
+        CALLER_TOKEN.set(CallerToken(text, identity.key, identity.expires))
         await self._app(scope, receive, send)
 
 

@@ -116,9 +116,19 @@ class UpstreamConfig:
         return digest([self.name, self.url, self.oauth.client_id, self.oauth.grant, *(self.principal or ())])
 
     @property
-    def logs_in_callers(self) -> bool:
-        """Whether each caller uses it with a login of their own."""
+    def is_per_principal(self) -> bool:
+        """Whether each caller uses it with credentials of their own."""
         return self.oauth.belongs_to == "principal"
+
+    @property
+    def exchanges_tokens(self) -> bool:
+        """Whether those are exchanged for the callers' tokens."""
+        return self.oauth.grant == "token_exchange"
+
+    @property
+    def logs_in_callers(self) -> bool:
+        """Whether callers log in for that."""
+        return self.is_per_principal and not self.exchanges_tokens
 
     @property
     def can_log_in(self) -> bool:

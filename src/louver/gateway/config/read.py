@@ -28,6 +28,7 @@ from louver.core.json import digest, members
 from louver.core.secret_key import MIN_KEY_BYTES
 from louver.errors import InvalidConfig, InvalidGuidance, LouverError
 from louver.gateway.auth.read import read_audit, read_auth, read_principal
+from louver.gateway.auth.settings import Tokens
 from louver.gateway.config.env import UnresolvedVariable, expand_variables, split_files
 from louver.gateway.config.model import Config, HeadersHelper, LimitSettings, UpstreamConfig
 from louver.gateway.config.validate import SERVERS, check, parse_json, server_prefix
@@ -92,6 +93,7 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
     source.check_is_audited(upstreams, is_audited=audit is not None)
     clients_auth = None if auth is None else read_auth(auth, source)
     source.check_can_return(upstreams, clients_auth)
+    source.check_can_exchange(upstreams, clients_auth)
     return Config(
         tuple(upstreams),
         argument_name=settings.pop("argumentName", ARGUMENT),
@@ -234,6 +236,14 @@ class ConfigSource:
         if own is not None and (auth is None or auth.public_url is None):
             message = "'for': principals need 'auth' under 'louver' at the top, with a 'resource' that ends with /mcp"
             raise self.error_at((*SERVERS, own, "louver", "oauth", "for"), message)
+
+    def check_can_exchange(self, upstreams: Sequence[UpstreamConfig], auth: Auth | None) -> None:
+        """Raise if callers' tokens are exchanged, but they bring none of an issuer."""
+        exchanging = next((each.name for each in upstreams if each.exchanges_tokens), None)
+        if exchanging is not None and (auth is None or isinstance(auth.method, Tokens)):
+            message = "'grant': 'token_exchange' needs 'auth' under 'louver' at the top, with 'jwks' or 'introspection'"
+            problem = f"{message}: callers bring tokens of an issuer then"
+            raise self.error_at((*SERVERS, exchanging, "louver", "oauth", "grant"), problem)
 
     def _schemas(self, place: Place, settings: dict[str, Any]) -> Path | None:
         if "schemas" in settings and "policy" in settings:

@@ -44,7 +44,7 @@ class GatewayLogins:
     def credentials_for(self, server: UpstreamConfig) -> Callable[[PrincipalKey | None], Credentials] | None:
         """The credentials for a server, by the principal of a caller with its own login; earlier ones end."""
         self.end(server.name)
-        if self._store is None or not server.can_log_in:
+        if not server.can_log_in or (self._store is None and not server.exchanges_tokens):
             return None
         logins = self._by_server[server.name] = ServerLogins(server, self._store)
         return logins.of
@@ -68,7 +68,7 @@ class GatewayLogins:
         """The gateway's login at a server, if there is one that opens."""
         logins = self._by_server.get(server)
         with suppress(LoginFailed):
-            return None if logins is None else await logins.of(None).current()
+            return None if logins is None else await logins.login()
         return None
 
     def forget(self, server: str, principal: PrincipalKey) -> None:

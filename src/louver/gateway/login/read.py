@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from louver.gateway.auth.read import secure_url
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from louver.catalogue.files.line_numbers import Place
     from louver.gateway.auth.read import SettingReader
 
+_TEXTS: Final = ("clientId", "clientSecret", "audience")
+
 
 def read_oauth(written: dict[str, Any], at: Place, source: SettingReader) -> OAuthSettings:
-    texts = {
-        name: source.string((*at, name), written[name]) for name in ("clientId", "clientSecret") if name in written
-    }
+    texts = {name: source.string((*at, name), written[name]) for name in _TEXTS if name in written}
     metadata = secure_url(written, "clientMetadataUrl", source, at)
     if metadata is not None and not (metadata.startswith("https://") and urlsplit(metadata).path.strip("/")):
         place = (*at, "clientMetadataUrl")
@@ -24,6 +24,10 @@ def read_oauth(written: dict[str, Any], at: Place, source: SettingReader) -> OAu
     grant, belongs_to = written.get("grant", "authorization_code"), written.get("for", "gateway")
     if (grant, belongs_to) == ("client_credentials", "principal"):
         raise source.error_at((*at, "for"), "'for': a service account logs in by itself, for no principal")
+    if grant == "token_exchange" and belongs_to != "principal":
+        raise source.error_at((*at, "grant"), "'grant': tokens are exchanged with 'for': 'principal', for each caller")
+    if "audience" in written and grant != "token_exchange":
+        raise source.error_at((*at, "audience"), "'audience' goes with 'grant': 'token_exchange'")
     return OAuthSettings(
         client_id=texts.get("clientId"),
         client_secret=texts.get("clientSecret"),
@@ -31,6 +35,7 @@ def read_oauth(written: dict[str, Any], at: Place, source: SettingReader) -> OAu
         client_metadata_url=metadata,
         scopes=tuple(written.get("scopes", ())),
         callback_port=written.get("callbackPort", 0),
+        audience=texts.get("audience"),
         grant=grant,
         belongs_to=belongs_to,
     )

@@ -21,7 +21,7 @@ from louver.concurrency.backoff import Backoff
 from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.offload import in_thread
 from louver.core.json import digest, members
-from louver.errors import LoginRequired, TooManyProcesses, UpstreamError, UpstreamUnavailable
+from louver.errors import LoginFailed, LoginRequired, TooManyProcesses, UpstreamError, UpstreamUnavailable
 from louver.gateway.clients.client import GatewayClient
 from louver.gateway.clients.revisions import is_modern
 from louver.gateway.config.model import COMMAND_LINE_SERVER
@@ -423,10 +423,10 @@ class Upstream:
             await session.open()
         except TooManyProcesses:
             raise
-        except LoginRequired as error:
+        except (LoginFailed, LoginRequired) as error:
             # No failure of the upstream: it can open as soon as somebody has logged in.
             self.problem = error.message
-            raise LoginRequired(f"upstream {self.name!r} is not there: {error.message}") from None
+            raise type(error)(f"upstream {self.name!r} is not there: {error.message}") from None
         except UpstreamError as error:
             raise self._record_failure(error.message) from None
         except RefusesAllRequests as error:
