@@ -34,6 +34,7 @@ HELD = {
     "louver.example._order": "what a pure function has given",
     "louver.example._person": "what a pure function has given",
     "louver.example._user": "what a pure function has given",
+    "louver.gateway.auth.caller_token.CALLER_TOKEN": "of the task",
     "louver.gateway.auth.introspection.CLIENT_ADDRESS": "of the task",
     "louver.gateway.config.validate._validator": "a schema of the package, read once",
     "louver.gateway.config.validate.schema": "a schema of the package, read once",
