@@ -56,7 +56,7 @@ def test_what_is_imported_is_a_dependency_and_the_other_way_round():
 
 def test_extras_are_for_scripts_and_operation():
     """Ours: everything else that makes answers faster or safer is always there."""
-    assert EXTRAS.keys() == {"lua", "metrics", "postgres", "redis"}
+    assert EXTRAS.keys() == {"keyring", "lua", "metrics", "postgres", "redis"}
 
 
 @pytest.mark.parametrize("requirement", [*DEPENDENCIES, *chain(*EXTRAS.values())], ids=str)

@@ -162,6 +162,18 @@ class TooManyProcesses(UpstreamUnavailable):
     code = "TOO_MANY_PROCESSES"
 
 
+class LoginRequired(UpstreamUnavailable):
+    """An upstream at which somebody has to log in first; the message holds the command."""
+
+    code = "LOGIN_REQUIRED"
+
+
+class LoginFailed(UpstreamUnavailable):
+    """A login that cannot be made, renewed, or kept."""
+
+    code = "LOGIN_FAILED"
+
+
 class UpstreamTimeout(UpstreamError):
     """An upstream that did not answer in time."""
 

@@ -467,6 +467,13 @@ UPSTREAM_EXIT_SECONDS = 2.0
 UPSTREAM_LAST_WORDS_SECONDS = 0.05
 """How long the gateway reads the output of an ended process that another process keeps open."""
 
+HEADERS_HELPER_S = 10.0
+HEADERS_HELPER_PAUSE_S = 10.0
+"""How long a `headersHelper` may run, as in Claude Code, and until it runs again for an upstream that still refuses."""
+
+MAX_SECRET_BYTES = 64 * 1024
+"""Bytes of a file with a secret, and of what a `headersHelper` prints. Servers take 8 to 64 kB of headers."""
+
 UPSTREAM_CONNECT_SECONDS = 10.0
 """How long connecting to an HTTP upstream may take."""
 
@@ -733,6 +740,50 @@ MAX_INTROSPECTIONS = 16
 
 MAX_ADDRESS_INTROSPECTIONS = 4 * MAX_INTROSPECTIONS
 """Unknown tokens of one address that are checked or wait for that: other addresses wait for four answers at most."""
+
+LOGIN_AHEAD_S = 300.0
+LOGIN_AHEAD_SHARE = 0.25
+"""How long before its end an OAuth login at a server is renewed, in seconds; of a short one, the last quarter."""
+
+LOGIN_LOOK_S = 30.0
+LOGIN_PAUSE_S = 1.0
+"""How often it is looked whether a login is due, and how often at most, in seconds: clocks jump, and machines sleep."""
+
+LOGIN_FRESH_S = 10.0
+"""Age under which a refused access token is not renewed again, in seconds: the server refuses the login itself."""
+
+LOGIN_WAIT_S = 600.0
+"""How long `louver login`, and the link that a caller gets, wait for somebody to log in, in seconds."""
+
+LOGIN_ACCEPTED_S = 45.0
+LOGIN_POLL_S = 0.25
+"""How long a call waits for a login once its caller has opened the page, and how often it looks, in seconds: clients
+give up on calls after 60."""
+
+MAX_LOGIN_NOTES = 10_000
+"""Logins under way that one process remembers: links, and the states of authorization servers. A note is 500 bytes."""
+
+MAX_UPSTREAM_PRINCIPALS = 1_000
+"""Principals that use one upstream with logins of their own at the same time: each has two MCP sessions at most, for
+clients of either kind of revisions, of two or three connections each."""
+
+MAX_EXCHANGED_TOKENS = 8
+"""Tokens of one principal that are exchanged for one upstream at the same time: some windows of its program, and the
+token that comes after each."""
+
+LOGIN_SHARED_LOOK_S = 5.0
+LOGIN_KEPT_S = 400 * 86_400.0
+"""How often a replica looks for changed logins in the shared state, and how long one is kept there, in seconds."""
+
+LOGIN_LOCK_S = 30.0
+LOGIN_LOCK_WAIT_S = 15.0
+"""How long a replica may hold a login to renew it (some requests of `AUTH_FETCH_S`), and others wait, in seconds."""
+
+MAX_LOGIN_BYTES = 1024 * 1024
+"""Largest file with a login, in bytes: two tokens, and two answers of an issuer of `MAX_AUTH_BYTES`."""
+
+KEYRING_S = 10.0
+"""How long the system's keyring may take, in seconds: it may ask somebody for a password."""
 
 MAX_CHECKS = 100_000
 MAX_CHECKS_A_PART = 50

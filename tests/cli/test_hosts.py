@@ -210,7 +210,7 @@ def test_a_server_that_cannot_be_taken_over_is_left_out_with_its_reason(machine)
     """Ours: it holds up no other, enabled or not; one that can be is there, disabled as it was."""
     off = {"disabled": True}
     servers = {
-        "old": {"type": "sse", "url": "http://a/sse"},
+        "old": {"type": "ws", "url": "http://a/ws"},
         "asks": {"command": "a", "env": {"K": "${input:k}"}},
         "file": {"command": "a", "envFile": ".env", **off},
         "text": "npx",
@@ -257,6 +257,19 @@ def test_what_only_the_host_can_answer_is_found_however_it_is_named(machine, wha
     assert f":1: only the host can answer '${{{what}}}': write" in reasons(found)["a"]
 
 
+def test_headers_that_change_are_taken_over(machine):
+    """Windsurf's files, where they do not depend on its own; Claude Code's helper, relative to the project."""
+    servers = {
+        "file": {"url": "http://a/", "headers": {"K": "Bearer ${file:~/key}"}},
+        "near": {"url": "http://a/", "headers": {"K": "${file:key}"}},
+        "helper": {"url": "http://a/", "headersHelper": "./print --now"},
+    }
+    found = imported(machine, "vscode", {"servers": servers})
+    assert found.servers["file"]["headers"] == {"K": "Bearer ${file:~/key}"}
+    assert list(found.left_out) == ["near"]
+    assert found.servers["helper"]["headersHelper"] == f"{machine.project}/./print --now"
+
+
 def test_a_file_that_opencode_puts_in_is_known_to_it_alone(machine):
     """OpenCode's `{file:path}`."""
     server = {"type": "local", "command": ["a"], "environment": {"K": "x{file:~/.key}"}}
@@ -271,7 +284,7 @@ def test_a_toml_file_s_server_is_named_with_its_line(machine):
     found = imported(machine, "codex", '[mcp_servers.a]\ncommand = "a"\n\n[mcp_servers."b"]\nenabled_tools = ["x"]\n')
     file = machine.project / ".codex" / "config.toml"
     assert reasons(found)["b"].startswith(f"{file}:4: ")
-    assert "Louver shows every tool" in reasons(found)["b"]
+    assert "Write it as `tools` under `louver`" in reasons(found)["b"]
 
 
 def test_what_no_variable_of_ours_can_say_is_named(machine):
@@ -388,7 +401,7 @@ WRONG = {
     "a key twice": ('{"mcpServers": {"a": {\n"command": "a",\n"command": "b"}}}', 3, "a key stands twice: 'command'"),
     "a list": ('{\n"mcpServers": ["a"]}', 2, "'mcpServers': expected an object, not a list"),
     "a typing error": ('{"mcpServers": {"a b": {"command": "a",\n"arg": []}}}', 2, "unknown key 'arg'"),
-    "the older transport": ('{"mcpServers": {"a": {"url": "http://a",\n"type": "sse"}}}', 2, "'type': expected one of"),
+    "an unknown transport": ('{"mcpServers": {"a": {"url": "http://a",\n"type": "ws"}}}', 2, "'type': expected one of"),
     "a file of variables": (
         '{"mcpServers": {"a": {"command": "a",\n"envFile": ".env"}}}',
         2,

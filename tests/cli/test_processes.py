@@ -37,6 +37,8 @@ COMMANDS = {
     "derive": ["--relax"],
     "explain": ["--policy", "it.policy.json", "--as", "nobody", "--tool", "t", "--schema", "schema.json"],
     "doctor": ["cursor"],
+    "login": ["--config", "none.json"],
+    "logout": ["--config", "none.json"],
     "project": ["--include", "properties.é"],
     "saved": ["savings.db", "--json"],
     "serve": ["--example", "--no-auth", "--http", "0.0.0.0:0"],

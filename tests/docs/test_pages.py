@@ -16,6 +16,7 @@ HOSTS = (
     "docs.windsurf.com",
     "geminicli.com",
     "github.com",
+    "gateway.example",
     "gofastmcp.com",
     "google.aip.dev",
     "id.example",

@@ -126,14 +126,14 @@ WRONG = {
     "an unknown key": (
         SERVERS % '{\n"comand": "npx"}',
         3,
-        "server 'a': unknown key 'comand': expected one of 'command', 'args', 'env', 'cwd', 'url', 'headers', 'type', "
-        "'disabled', 'louver'; did you mean 'command'?",
+        "server 'a': unknown key 'comand': expected one of 'command', 'args', 'env', 'cwd', 'url', 'headers', "
+        "'headersHelper', 'type', 'disabled', 'louver'; did you mean 'command'?",
     ),
     "an unknown key beside others": (
         SERVERS % '{"command": "npx",\n"arg": []}',
         3,
-        "server 'a': unknown key 'arg': expected one of 'command', 'args', 'env', 'cwd', 'url', 'headers', 'type', "
-        "'disabled', 'louver'; did you mean 'args'?",
+        "server 'a': unknown key 'arg': expected one of 'command', 'args', 'env', 'cwd', 'url', 'headers', "
+        "'headersHelper', 'type', 'disabled', 'louver'; did you mean 'args'?",
     ),
     "a setting of ours in its place": (
         SERVERS % '{"command": "npx",\n"timeoutSeconds": 3}',
@@ -183,11 +183,10 @@ WRONG = {
     ),
     "another scheme from a variable": (SERVERS % '{\n"url": "${TOKEN}"}', 3, "'url': expected a URL that begins with"),
     "a url without a host": (SERVERS % '{\n"url": "http:///mcp"}', 3, "'url': expected a URL that begins with"),
-    "the older transport": (
-        SERVERS % '{"url": "http://a",\n"type": "sse"}',
+    "an unknown transport": (
+        SERVERS % '{"url": "http://a",\n"type": "ws"}',
         3,
-        "'type': expected one of 'stdio', 'local', 'http', 'streamable-http', 'streamableHttp'; the older HTTP with "
-        "SSE is not spoken; a server with 'disabled': true is left out",
+        "'type': expected one of 'stdio', 'local', 'http', 'streamable-http', 'streamableHttp', 'sse'",
     ),
     "a url that is to be a process": (
         SERVERS % '{"url": "http://a",\n"type": "stdio"}',
@@ -240,8 +239,8 @@ WRONG = {
         3,
         "server 'a': 'envFile': not possible here. Louver does not read the file: put its variables into `env`.",
     ),
-    "hidden tools": (SERVERS % '{"command": "a",\n"disabledTools": ["drop"]}', 3, "Louver shows every tool"),
-    "chosen tools": (SERVERS % '{"command": "a",\n"tools": ["get"]}', 3, "Louver shows every tool"),
+    "hidden tools": (SERVERS % '{"command": "a",\n"disabledTools": ["drop"]}', 3, "Write it as `tools` under `louver`"),
+    "chosen tools": (SERVERS % '{"command": "a",\n"tools": ["get"]}', 3, "Write it as `tools` under `louver`"),
     "a sandbox": (SERVERS % '{"command": "a",\n"sandboxEnabled": true}', 3, "Louver has no sandbox"),
     "a variable that is not set": (
         SERVERS % '{"command": "a", "args": ["-t",\n"${NOT_SET}"]}',
@@ -271,7 +270,7 @@ WRONG = {
     "an unknown setting of a server": (
         SERVERS % '{"command": "a", "louver": {\n"timeout": 3}}',
         3,
-        "unknown key 'timeout': expected one of 'policy', 'views', 'schemas', 'defaultViews', 'readyViews', "
+        "unknown key 'timeout': expected one of 'policy', 'tools', 'views', 'schemas', 'defaultViews', 'readyViews', "
         "'descriptions', 'isolation', 'onChange', 'timeoutSeconds'",
     ),
     "views that are not there": (

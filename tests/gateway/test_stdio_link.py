@@ -304,9 +304,9 @@ async def test_a_listener_that_lags_makes_the_upstream_wait(link, ears):
     ears.on_notification = wait_and_hear
     storm = asyncio.create_task(call(link, "storm", times=50_000))
     async with asyncio.timeout(SOON_S):
-        while link._process._output.is_reading():  # noqa: ASYNC110 - asyncio does not tell
+        while link._channel._output.is_reading():  # noqa: ASYNC110 - asyncio does not tell
             await asyncio.sleep(0)
-    assert link._process._pending_bytes < 2**20 + 2**19
+    assert link._channel._pending_bytes < 2**20 + 2**19
     gate.set()
     await storm
     await ears.hears(50_000)
@@ -380,7 +380,7 @@ async def test_a_line_over_the_bound_ends_the_process(link, ears, tool, argument
     """GATEWAY.md: UPSTREAM_TOO_LARGE and a fresh connection, for all that were open."""
     async with responsive():
         other = await begun(call(link, "hold", meta={"progressToken": 1}))
-        pid = link._process._transport.get_pid()
+        pid = link._channel._transport.get_pid()
         await fails(call(link, tool, **arguments), UpstreamTooLarge)
         await fails(other, UpstreamTooLarge)
         assert "over 8388608 bytes" in await ears.gone_for
@@ -501,7 +501,7 @@ async def test_a_process_that_will_not_end_is_killed(ears):
     """Input closed, SIGTERM, SIGKILL; in bounded time."""
     async with opened(StdioTransport([*FAULTY, "stubborn"], listener=ears)) as link:
         await call(link, "echo")
-        pid = link._process._transport.get_pid()
+        pid = link._channel._transport.get_pid()
         began = time.perf_counter()
         await link.close()
         assert 2 * PATIENCE_S <= time.perf_counter() - began < 2 * PATIENCE_S + SLACK

@@ -4,6 +4,7 @@ import logging
 
 import pytest
 
+from louver.catalogue.files.shipped_views import ready_views
 from louver.server.calls.request import RequestOptions
 from louver.server.projection import ProjectionStep
 from louver.server.sdk import StepMiddleware
@@ -19,7 +20,12 @@ GRAPH = {"entities": [{"name": "Ann", "entityType": "person", "observations": ["
 
 def ready(made, says):
     """Before a server that says of itself what `says` gives."""
-    server, tools = made.server, ToolRegistry(ToolViews(None, {}, shipped={"": says}))
+
+    def find(tool):
+        views = ready_views(says())
+        return None if views is None else views.find(tool)
+
+    server, tools = made.server, ToolRegistry(ToolViews(None, {}, shipped={"": find}))
     step = ProjectionStep(server.server_info_stamp, tools, RequestOptions("off", {}, ("",)), "relaxed")
     server.middleware.insert(0, StepMiddleware([step]))
     return server

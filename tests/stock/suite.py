@@ -68,21 +68,22 @@ def server_score(url: str, revision: str) -> Score:
         return Score((scenario, _checks(Path(folder), f"server-{scenario}")) for scenario in scenarios)
 
 
-def client_score(command: list[str], scenario: str, revision: str) -> Score:
+def client_score(command: list[str], scenario: str, revision: str | None) -> Score:
     """What a client gets in one scenario.
 
     Args:
         command: starts the client; the suite adds the URL of its server, and tells the rest by the environment:
             see `fixtures/suite_client.py`.
         scenario: such as `sse-retry`; `conformance list --client` names them all.
-        revision: what the suite's server speaks; one that the scenario has.
+        revision: what the suite's server speaks; one that the scenario has. `None` for an extension's scenario.
 
     Raises:
         StockError: the suite is not to be had here or did not run, or the client did not end well; what it wrote
             on its standard error is in the message.
     """
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--scenario", scenario, "--spec-version", revision, "--output-dir", folder]
+        version = [] if revision is None else ["--spec-version", revision]
+        options = ["--scenario", scenario, *version, "--output-dir", folder]
         ran = _suite("client", "--command", shlex.join(command), *options)
         if "SKIPPED" in ran.stdout or "CLIENT EXITED WITH ERROR" in ran.stderr or "CLIENT TIMED OUT" in ran.stderr:
             raise StockError(f"{scenario} on {revision}: {ran.stdout.strip()} {ran.stderr.strip()}")

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from louver.core.json import compact
 from louver.core.moment import moment
-from louver.gateway.gateway import LOGGER_PREFIX
+from louver.gateway.upstreams import LOGGER_PREFIX
 from louver.limits import LAST_WORDS
 
 LogFormat = Literal["text", "json"]

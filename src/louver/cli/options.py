@@ -47,6 +47,8 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
     _doctor(commands)
     _undo(commands)
     _check(commands)
+    _login(commands)
+    _logout(commands)
     _tools(commands)
     _call(commands)
     _suggest(commands)
@@ -198,6 +200,40 @@ def _check(commands: Any) -> None:
         more="The exit status is 1 if there is a problem.",
     )
     parser.add_server_options()
+
+
+def _login(commands: Any) -> None:
+    parser = _add_command(
+        commands,
+        "login",
+        "[OPTIONS] SERVER",
+        "log in to a server that asks for it by OAuth",
+        "louver login --config mcp.json --server tracker",
+        "louver login --url https://mcp.example/mcp",
+        more="From then on the gateway sends the tokens to that server, and renews them, without a restart.",
+    )
+    parser.add_server_options()
+    parser.add_argument(
+        "--no-browser",
+        action="store_false",
+        dest="browser",
+        help="print the page to open, and read the address where it ends from standard input",
+    )
+
+
+def _logout(commands: Any) -> None:
+    parser = _add_command(
+        commands,
+        "logout",
+        "[OPTIONS] SERVER",
+        "revoke and forget the login at a server",
+        "louver logout --config mcp.json --server tracker",
+        "louver logout --config mcp.json --principal subject:ann,client:desk",
+    )
+    parser.add_server_options()
+    parser.add_argument(
+        "--principal", metavar="NAME", help="log out this caller alone, by subject and client: subject:ann,client:desk"
+    )
 
 
 def _tools(commands: Any) -> None:

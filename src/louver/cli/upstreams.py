@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from louver.cli import logs, terminal
+from louver.cli.state import LOGINS, state
 from louver.gateway.gateway import Gateway
 
 if TYPE_CHECKING:
@@ -26,15 +27,15 @@ async def open_gateway(
     logs.configure("text", logging.WARNING)
     stderr_tail = logs.StderrTail()
     logging.getLogger().addHandler(stderr_tail)
-    gateway = Gateway(config, single_client=False)
+    gateway = Gateway(config, single_client=False, logins=state(LOGINS))
     try:
         states = await opener(gateway)
         yield gateway, states
     finally:
         await gateway.close()
-    for state in states:
-        for line in stderr_tail.lines_of(state.name) if state.problem is not None else ():
-            terminal.print_stderr(f"{state.name}: {line}")
+    for each in states:
+        for line in stderr_tail.lines_of(each.name) if each.problem is not None else ():
+            terminal.print_stderr(f"{each.name}: {line}")
 
 
 def table(states: Sequence[UpstreamState]) -> Table:
@@ -72,7 +73,7 @@ _COUNTS: Final = ("tools", "projectable")
 
 def _rows(states: Sequence[UpstreamState]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("server", "transport", "protocol", *_COUNTS, "state")]
-    for state in states:
-        counts = (str(len(state.tools)), str(state.projectable)) if state.problem is None else ("", "")
-        rows.append((state.name, state.transport, state.version or "", *counts, state.problem or "ready"))
+    for each in states:
+        counts = (str(len(each.tools)), str(each.projectable)) if each.problem is None else ("", "")
+        rows.append((each.name, each.transport, each.version or "", *counts, each.problem or "ready"))
     return rows

@@ -8,45 +8,38 @@ Routing has two kinds: `single` for one upstream, `aggregate` for several.
 from __future__ import annotations
 
 import asyncio
-import logging
-import re
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
 from louver import __version__
-from louver.concurrency.background import BackgroundTasks
 from louver.core.cached import cached_property
 from louver.core.choices import check_choice
-from louver.core.json import digest
 from louver.errors import InvalidView, LouverError
 from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.clients.listen import ListenStreams
 from louver.gateway.clients.revisions import with_envelope
 from louver.gateway.config.model import CatalogueSource, Config, ExecuteLevel, Exposure
-from louver.gateway.metrics import count_answer, observe_upstreams
+from louver.gateway.login.gateway_logins import GatewayLogins
+from louver.gateway.metrics import observe_upstreams
 from louver.gateway.pipeline import Files, Pipeline
+from louver.gateway.records import Records
 from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
 from louver.gateway.routing.dispatch import Dispatcher
 from louver.gateway.routing.single import SingleRoute
 from louver.gateway.serve.places import max_processes
 from louver.gateway.shared_state import GatewayState
-from louver.gateway.transports.budgets import UpstreamBudgets
-from louver.gateway.upstream.availability import AvailabilityListeners
-from louver.gateway.upstream.kept_catalogue import CatalogueFolder
 from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
 from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
-from louver.gateway.upstream.processes import ProcessBudget
-from louver.gateway.upstream.upstream import Upstream, UpstreamSettings
+from louver.gateway.upstreams import Upstreams
 from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from louver.server.request import ANONYMOUS, Identity
 from louver.server.tools.listing import Listing
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Hashable, Mapping
     from os import PathLike
+    from pathlib import Path
     from typing import Self
 
     from mcp.server import Server
@@ -54,33 +47,19 @@ if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
     from louver.catalogue.files.output_schemas import SchemaFile
     from louver.catalogue.learned import LearnedFields
-    from louver.catalogue.policy.policy import Policy
     from louver.catalogue.policy.principal import Principal
+    from louver.catalogue.tool_rules import ToolRules
     from louver.gateway.config import model
-    from louver.gateway.config.model import AuditSettings
     from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.discovery.service import DiscoveryService
-    from louver.gateway.transports.transport import Listener, Transport
-    from louver.gateway.upstream.policy_guard import Guard
-    from louver.gateway.upstream.processes import IdleProcess
-    from louver.jsonrpc.codec import Params
-    from louver.server.audit.shipper import Shipper
-    from louver.server.audit.writer import AuditWriter
+    from louver.gateway.login.links import LoginLinks
+    from louver.gateway.login.login import Login
+    from louver.gateway.upstream.derived_tools import DerivedTools
+    from louver.gateway.upstream.upstream import Upstream
     from louver.server.request import Request
-    from louver.server.savings.counter import SavingsCounter
     from louver.state.shared import SharedState
 
-logger = logging.getLogger(__name__)
-
 SERVER_INFO: Final = {"name": "louver", "version": __version__}
-
-# Variables that differ from one terminal, or run of a host, to the next.
-_VOLATILE: Final = re.compile(
-    r"SESSION|_PID$|^(SHLVL|_|PWD|OLDPWD|COLUMNS|LINES|WINDOWID|TERM|INVOCATION_ID|JOURNAL_STREAM)$"
-)
-
-# Prefix of the loggers for the standard error of upstreams; the upstream's name follows.
-LOGGER_PREFIX: Final = "louver.upstream."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +69,11 @@ class UpstreamState:
     name: str
     transport: str
     version: str | None  # protocol revision; `None` without a session
-    tools: list[dict[str, Any]]
+    tools: list[dict[str, Any]]  # that any client has
     problem: str | None = None  # why there is no session
     projectable: int = 0  # tools with an output schema, from their server or from a file
     instructions: str = ""
+    own_tools: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])  # as the server lists them
 
 
 class Replica(NamedTuple):
@@ -134,30 +114,17 @@ class Gateway:
         catalogues: Path | None = None,  # folder for kept catalogues; `None`: upstreams are waited for
         replica: Replica | None = None,  # one of several processes, instead of what the configuration says
         savings: Path | None = None,  # file for counters of savings, unless the configuration has the setting
+        logins: Path | None = None,  # folder for logins at servers, unless they are in a shared state
     ) -> None:
         self._replica = replica
-        self._single_client = single_client
         self._exposure: Exposure | None = exposure
         self._execute = execute
         self._ready_views = ready_views
         self._can_reload = can_reload
-        self._catalogues = None if catalogues is None else CatalogueFolder(catalogues)
-        self._savings_default = savings
-        self._savings_file: Path | None = None
-        self._savings: SavingsCounter | None = None
-        self._closing = BackgroundTasks(logger)  # what a reload has replaced
         self._pending_calls = PendingCalls()
-        # The processes of a single client end with it.
-        self._processes = ProcessBudget(self._idle_processes, ends_idle=not single_client)
         self.listen_streams = ListenStreams()
-        self._availability_listeners = AvailabilityListeners(self._publish)
-        self.upstreams: dict[str, Upstream] = {}
-        # Includes upstreams that a reload removed: they may return, with the clients that they served.
-        self._all_upstreams: dict[str, Upstream] = {}
         self._learned: dict[Path, LearnedFields] = {}
-        self._audit: AuditWriter | None = None
-        self._audit_settings: AuditSettings | None = None
-        self._shipper: Shipper | None = None
+        self._records = Records(savings)
         self._config = Config(())
         self._opening: asyncio.Task[Any] | None = None
         if not isinstance(config, Config):
@@ -166,7 +133,12 @@ class Gateway:
 
             config = as_config(config)
         self._state = GatewayState(config, lambda: self.upstreams)
-        self._pipeline = Pipeline(SERVER_INFO, self.listen_streams, on_opened, self._remove_client, self._state)
+        self._logins = GatewayLogins(config, self._state.shared, logins, lambda: self._config.upstreams)
+        self._upstreams = Upstreams(
+            self._state, self._logins, self.listen_streams, single_client=single_client, catalogues=catalogues
+        )
+        remove_client = self._upstreams.remove_client
+        self._pipeline = Pipeline(SERVER_INFO, self.listen_streams, on_opened, remove_client, self._state)
         self._apply(config)
         observe_upstreams(lambda: self.upstreams)
 
@@ -223,9 +195,19 @@ class Gateway:
         return self._pipeline.entry(tool, caller)
 
     @property
+    def upstreams(self) -> Mapping[str, Upstream]:
+        """The upstreams of the configuration in force, by name."""
+        return self._upstreams.by_name
+
+    @property
+    def login_links(self) -> LoginLinks | None:
+        """The links by which callers log in for themselves, if they can."""
+        return self._logins.links
+
+    @property
     def savings_file(self) -> Path | None:
         """Where savings are counted, if they are."""
-        return self._savings_file
+        return self._records.savings_file
 
     @property
     def config(self) -> Config:
@@ -235,8 +217,7 @@ class Gateway:
     async def open(self) -> list[UpstreamState]:
         """Open all available upstreams and report their states."""
         self._state.listen()
-        if self._shipper is not None:
-            self._shipper.start()
+        self._records.start_shipping()
         states = await asyncio.gather(*map(self.state_of, self._config.upstreams))
         if self._pipeline.scripts is not None:
             await self._pipeline.scripts.is_ready()
@@ -255,43 +236,40 @@ class Gateway:
         return DiscoveryService(VisibleServers(self.upstreams, caller.client, ask))
 
     async def call(self, upstream: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Call a tool, by its upstream's name for it, as the gateway itself; the answer is not projected."""
-        caller = _gateway_caller()
-        params = {"name": tool, "arguments": dict(arguments)}
+        """Call a tool, by a name that a client of its upstream alone knows, as the gateway itself, unprojected."""
+        caller, rules = _gateway_caller(), self._rules_of(upstream)
+        params = {"name": tool if rules is None else rules.tool_of(tool), "arguments": dict(arguments)}
         return await self._dispatcher.call_once(
             self.upstreams[upstream], caller, "tools/call", with_envelope(params, GATEWAY_IDENTITY.envelope)
         )
 
     async def reconfigure(self, config: Config) -> None:
         """Switch to another configuration, but for its `state`; unchanged upstreams keep their sessions."""
-        clients = {client for upstream in self._all_upstreams.values() for client in upstream.clients}
+        clients = self._upstreams.clients
         replaced_scripts = self._apply(replace(config, state=self._config.state))
-        if self._shipper is not None:
-            self._shipper.start()
+        self._records.start_shipping()
         await self._wait_closed(*replaced_scripts)
         for change in sorted(LIST_CHANGED_METHODS):
-            await self._publish(change, None)
+            await self._upstreams.publish(change, None)
             for client in clients:
                 client.notify(change, None)
 
     async def end(self) -> None:
         """End all upstreams and cancel pending calls; a second call waits for the same end."""
         self._pending_calls.close()
-        for upstream in self._all_upstreams.values():
-            upstream.close()
+        self._upstreams.close()
         await self._wait_closed(*([] if self._pipeline.scripts is None else [self._pipeline.scripts]))
 
     async def close(self) -> None:
         """End all upstreams, then close the state that is shared and the audit log, and write the last savings."""
         await self.end()
         await self._state.close()
-        if self._audit is not None:
-            self._audit.close()
-        if self._shipper is not None:
-            await self._shipper.close()
-        await self._closing.wait()
-        if self._savings is not None:
-            await self._savings.close()
+        await self._logins.close()
+        await self._records.close()
+
+    async def login(self, upstream: str) -> Login | None:
+        """The login at an upstream, if there is one that opens."""
+        return await self._logins.current(upstream)
 
     def views_of(self, upstream: str, tool: dict[str, Any]) -> list[str]:
         return sorted(self._files.views.entry(self._as_listed(upstream, tool), None).views.named)
@@ -305,12 +283,14 @@ class Gateway:
         return tool.get("outputSchema") is not None or self._schema_file(upstream, tool) is not None
 
     def problems_of(self, state: UpstreamState) -> list[str]:
-        """Problems of an upstream's guidance, views, schemas, descriptions and policy."""
+        """Problems of an upstream's guidance, views, schemas, descriptions, policy and tool rules."""
         problems: list[str] = []
         if state.problem is None:
             problems += self._files.mismatches(state.name, {tool["name"] for tool in state.tools})
-            policy = next((each.policy for each in self._config.upstreams if each.name == state.name), None)
-            problems += [] if policy is None else policy.validation_errors(state.tools)
+            config = next(each for each in self._config.upstreams if each.name == state.name)
+            problems += [] if config.policy is None else config.policy.validation_errors(state.own_tools)
+            names = [tool["name"] for tool in state.own_tools]
+            problems += [] if config.tools is None else config.tools.validation_errors(names)
         for tool in state.tools:
             file = self._schema_file(state.name, tool)
             if file is not None and tool.get("outputSchema") is not None:
@@ -322,11 +302,12 @@ class Gateway:
                 problems.append(error.message)
         return [f"{state.name}: {problem}" for problem in problems]
 
+    def _rules_of(self, upstream: str) -> ToolRules | None:
+        return next(each.tools for each in self._config.upstreams if each.name == upstream)
+
     async def _wait_closed(self, *scripts: ScriptRunner) -> None:
         """Wait until closed sessions have ended, and close scripts."""
-        await asyncio.gather(
-            *(each.wait_closed() for each in self._all_upstreams.values()), *(each.close() for each in scripts)
-        )
+        await asyncio.gather(self._upstreams.wait_closed(), *(each.close() for each in scripts))
 
     def _schema_file(self, upstream: str, tool: dict[str, Any]) -> SchemaFile | None:
         return self._files.schemas.find(self._as_listed(upstream, tool)["name"])
@@ -339,45 +320,31 @@ class Gateway:
         """Apply a configuration and return the scripts that it replaces; if it raises, nothing has changed."""
         config = self._with_overrides(config)
         files = Files(config, self._server_name, self._learned)
-        self._state.reconfigure(config)
+        login_steps = self._logins.steps(config.upstreams)
         retained = self._pipeline.retained_for(config)
-        audit = self._audit_for(config.audit)
-        self._reconfigure(config)
+        self._records.open_audit(config.audit)
+        self._records.count_savings(config)
+        self._state.reconfigure(config)
+        self._upstreams.reconfigure(config, self._max_processes(config))
+        self._config = config
         self._files = files
         self._dispatcher = Dispatcher(
-            self._pending_calls, {name: upstream.guard for name, upstream in self.upstreams.items()}
+            self._pending_calls,
+            {name: upstream.guard for name, upstream in self.upstreams.items()},
+            {each.name: _derived_tools(each.name, each.tools) for each in config.upstreams if each.tools is not None},
+            login_steps,
         )
-        self._processes.limit = self._max_processes(config)
         server_ids = {each.name: each.server_id for each in config.upstreams}
         single = next(iter(self.upstreams.values())) if len(self.upstreams) == 1 else None
-        self._availability_listeners.is_enabled = single is None
+        # What a single upstream has is missing too until a caller has logged in.
+        self._upstreams.availability_listeners.is_enabled = single is None or config.upstreams[0].is_per_principal
         self._routes = (
-            AggregateRoutes(self.upstreams, self._dispatcher, server_ids, self._availability_listeners)
+            AggregateRoutes(self.upstreams, self._dispatcher, server_ids, self._upstreams.availability_listeners)
             if single is None
             else SingleRoute(single, self._dispatcher, server_ids, can_reload=self._can_reload)
         )
-        savings = self._savings_for(config)
+        audit, savings = self._records.audit, self._records.savings
         return self._pipeline.build(config, files, retained, self.upstreams, self._routes, audit, savings)
-
-    def _audit_for(self, wanted: AuditSettings | None) -> AuditWriter | None:
-        """The audit log that a configuration wants; an open one is reused."""
-        if wanted != self._audit_settings:
-            audit, shipper = (None, None) if wanted is None else _open_audit(wanted)
-            if self._audit is not None:
-                self._audit.close()
-            if self._shipper is not None:
-                self._closing.start(self._shipper.close())
-            self._audit, self._audit_settings, self._shipper = audit, wanted, shipper
-        return self._audit
-
-    def _savings_for(self, config: Config) -> SavingsCounter | None:
-        """The counters of the file that a configuration wants; current ones are reused."""
-        file = self._savings_default if config.savings is None else config.savings or None
-        if file != self._savings_file:
-            if self._savings is not None:
-                self._closing.start(self._savings.close())
-            self._savings, self._savings_file = None if file is None else _savings_counter(file), file
-        return self._savings
 
     def _with_overrides(self, config: Config) -> Config:
         """The configuration with the constructor's overrides."""
@@ -400,66 +367,10 @@ class Gateway:
         found = self.upstreams.get(upstream)
         return None if found is None else found.server_name
 
-    def _reconfigure(self, config: Config) -> None:
-        """Set the upstreams; sessions of changed and removed ones end."""
-        before = {each.name: each for each in self._config.upstreams}
-        changed = {
-            each.name: self._settings_of(each, config) for each in config.upstreams if before.get(each.name) != each
-        }
-        for name in before.keys() - {each.name for each in config.upstreams}:
-            self._all_upstreams[name].close()
-        shared_identity = next(
-            (upstream.shared_identity for upstream in self._all_upstreams.values()), GATEWAY_IDENTITY
-        )
-        for name, settings in changed.items():
-            if name in self._all_upstreams:
-                self._all_upstreams[name].reconfigure(settings)
-            else:
-                self._all_upstreams[name] = Upstream(
-                    name,
-                    settings,
-                    shared_identity=shared_identity,
-                    single_client=self._single_client,
-                    publish=self._publish,
-                    availability_listeners=self._availability_listeners,
-                    has_listeners=lambda: self.listen_streams.want_lists,
-                    pass_on=self._state.pass_on(name),
-                )
-        self._config = config
-        self.upstreams = {each.name: self._all_upstreams[each.name] for each in config.upstreams}
-
-    def _settings_of(self, config: model.UpstreamConfig, gateway: Config) -> UpstreamSettings:
-        # Not under a policy, and not where changes are blocked: a kept definition would count as the first.
-        can_keep = gateway.catalogue == "kept" and config.policy is None and config.on_change != "block"
-        return UpstreamSettings(
-            partial(_make_transport, config, UpstreamBudgets(), self._processes),
-            config.timeout_seconds,
-            isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
-            per_revision=config.transport == "http",
-            on_change=config.on_change,
-            pins=self._state.pins(config.server_id),
-            guard=None if config.policy is None else _make_guard(config.name, config.policy),
-            catalogues=self._catalogues if can_keep else None,
-            place=_catalogue_place(config, gateway),
-            processes=self._processes if config.transport == "stdio" else None,
-        )
-
-    def _idle_processes(self) -> Iterator[IdleProcess]:
-        for upstream in self._all_upstreams.values():
-            yield from upstream.idle_processes()
-
     def _max_processes(self, config: Config) -> int:
         """How many processes of servers may run: workers share the machine."""
         workers = 1 if self._replica is None or self._replica.urls is None else len(self._replica.urls)
         return max(1, (config.max_processes or max_processes()) // workers)
-
-    async def _remove_client(self, client: GatewayClient) -> None:
-        """Remove a client from all upstreams, also from those that a reload removed."""
-        await asyncio.gather(*(upstream.remove_client(client) for upstream in self._all_upstreams.values()))
-
-    async def _publish(self, method: str, params: Params) -> None:
-        """Publish a change to 2026-07-28 clients; sessions notify handshake clients themselves."""
-        self.listen_streams.publish(method, params)
 
     async def state_of(self, config: model.UpstreamConfig) -> UpstreamState:
         """Open an upstream of the configuration, if it is available, and report its state."""
@@ -470,11 +381,16 @@ class Gateway:
         try:
             session = await upstream.session()
             version, has_tools = session.negotiation.version, session.negotiation.has_tools
-            tools = await session.tools()
-            projectable = sum(self.is_declared(config.name, tool) for tool in tools)
-            instructions = session.negotiation.opening.get("instructions", "")
+            own_tools = await session.tools()
+            tools = own_tools if config.tools is None else config.tools.all_visible(own_tools)
             return UpstreamState(
-                config.name, config.transport, version, tools, projectable=projectable, instructions=instructions
+                config.name,
+                config.transport,
+                version,
+                tools,
+                projectable=sum(self.is_declared(config.name, tool) for tool in tools),
+                instructions=session.negotiation.opening.get("instructions", ""),
+                own_tools=own_tools,
             )
         except LouverError as error:
             return UpstreamState(config.name, config.transport, version, [], upstream.problem or error.message)
@@ -489,79 +405,8 @@ def _gateway_caller() -> GatewayCaller:
     return GatewayCaller(GatewayClient(GATEWAY_IDENTITY.version, GATEWAY_IDENTITY))
 
 
-def _make_transport(
-    config: model.UpstreamConfig, budgets: UpstreamBudgets, processes: ProcessBudget, listener: Listener
-) -> Transport:
-    if config.policy is None or "logging" in config.policy.allowed_features:
-        logger = logging.getLogger(f"{LOGGER_PREFIX}{config.name}")
-    else:
-        # The policy cannot filter standard error: it goes to a disabled logger that no logging configuration reaches.
-        logger = logging.Logger(config.name)
-        logger.disabled = True
-    # Lazy imports: each transport only where it is used.
-    if config.transport == "http":
-        from louver.gateway.transports.http import HttpTransport
+def _derived_tools(server: str, rules: ToolRules) -> DerivedTools:
+    # Lazy import: only tool rules need it.
+    from louver.gateway.upstream.derived_tools import DerivedTools
 
-        return HttpTransport(config.url, headers=config.headers, listener=listener, budgets=budgets, logger=logger)
-    from louver.gateway.transports.stdio import StdioTransport
-
-    return StdioTransport(
-        config.command,
-        env=config.env,
-        cwd=config.cwd,
-        listener=listener,
-        budgets=budgets,
-        processes=processes,
-        logger=logger,
-    )
-
-
-def _catalogue_place(config: model.UpstreamConfig, gateway: Config) -> str:
-    """A digest of all that decides what an upstream answers, besides the identity of its client."""
-    process: list[Any] = []
-    if config.transport == "stdio":
-        # Lazy import, as in `_make_transport`.
-        from louver.gateway.transports.stdio import inherited_environment
-
-        environment = {**inherited_environment(), **config.env}
-        stable = {name: value for name, value in environment.items() if not _VOLATILE.search(name)}
-        process = [list(config.command), stable, _folder_of(config)]
-    reached = [config.url, dict(config.headers)]
-    return digest([__version__, process, reached, config.isolation, repr(gateway.principal)])
-
-
-def _folder_of(config: model.UpstreamConfig) -> str:
-    try:
-        return str(Path.cwd() if config.cwd is None else config.cwd.absolute())
-    except FileNotFoundError:
-        # The current folder was removed.
-        return ""
-
-
-def _open_audit(settings: AuditSettings) -> tuple[AuditWriter, Shipper | None]:
-    # Lazy imports: only an audit needs SQLite.
-    from louver.server.audit.writer import AuditWriter
-
-    if settings.ship_to is None:
-        return AuditWriter(settings.file, settings.retention_days), None
-    from louver.server.audit.shipper import Shipper, open_destination
-    from louver.server.audit.spool import Spool
-
-    destination = open_destination(settings.ship_to)
-    writer = AuditWriter(settings.file, settings.retention_days, shipping_key=settings.shipping_key)
-    return writer, Shipper(Spool(settings.file), destination)
-
-
-def _savings_counter(file: Path) -> SavingsCounter:
-    # Lazy import, as in `_open_audit`.
-    from louver.server.savings.counter import SavingsCounter
-
-    return SavingsCounter(file, on_counted=count_answer)
-
-
-def _make_guard(server: str, policy: Policy) -> Guard:
-    # Lazy import: only policies need it.
-    from louver.gateway.upstream.policy_guard import Guard
-    from louver.server.policy.enforcer import PolicyEnforcer
-
-    return Guard(PolicyEnforcer(server, policy))
+    return DerivedTools(server, rules)

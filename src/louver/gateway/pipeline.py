@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from louver.catalogue.files.descriptions import DescriptionFiles
 from louver.catalogue.files.output_schemas import SchemaFiles
+from louver.catalogue.files.shipped_views import ready_views
 from louver.catalogue.guidance import Guidance
 from louver.catalogue.hosts import HOSTS
 from louver.catalogue.learned import Learned, LearnedFields, learned_file
@@ -43,13 +44,14 @@ if TYPE_CHECKING:
 
     from louver.catalogue.entry import Entry
     from louver.catalogue.files.descriptions import DescriptionFile
+    from louver.catalogue.files.views import ViewFile
     from louver.catalogue.grants import Grants
     from louver.catalogue.hosts import Host
     from louver.catalogue.policy.principal import Principal
     from louver.core.paths.path import FieldPath
     from louver.gateway.clients.client import GatewayClient
     from louver.gateway.clients.listen import ListenStreams
-    from louver.gateway.config.model import Config, ExecuteLevel, LimitSettings
+    from louver.gateway.config.model import Config, ExecuteLevel, LimitSettings, UpstreamConfig
     from louver.gateway.discovery.scripts import ScriptRunner
     from louver.gateway.middleware.built_in_tools import BuiltInTools, ToolProvider
     from louver.gateway.middleware.call_limits import CallLimits
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from louver.server.audit.middleware import AuditMiddleware, ToolOwner
     from louver.server.audit.writer import AuditWriter
     from louver.server.calls.request import Argument
+    from louver.server.calls.schema_resource import CacheScope
     from louver.server.disclosure.middleware import Disclosure
     from louver.server.policy.enforcer import PolicyEnforcer
     from louver.server.request import Identity, Next, Request, Step
@@ -89,23 +92,23 @@ class Files:
             for tool, view in each.default_views.items()
         }
         self._views = {prefixes[each.name]: each.views for each in config.upstreams if each.views is not None}
-        self._policed_prefixes = {
-            prefixes[each.name]: each.name for each in config.upstreams if each.policy is not None
-        }
+        self._policed = {prefixes[each.name]: each for each in config.upstreams if each.policy is not None}
         descriptions = {
             prefixes[each.name]: each.descriptions for each in config.upstreams if each.descriptions is not None
         }
-        self._server_names = {
-            prefixes[each.name]: partial(server_name_of, each.name) for each in config.upstreams if each.ready_views
+        self._shipped = {
+            prefixes[each.name]: partial(_shipped_file, each, server_name_of)
+            for each in config.upstreams
+            if each.ready_views
         }
-        self.shipped_prefixes = tuple(self._server_names)
+        self.shipped_prefixes = tuple(self._shipped)
         self.schemas = SchemaFiles({prefixes[each.name]: each.schemas for each in config.upstreams if each.schemas})
         self.learned: Learned | None = None
         if config.learn is not None:
             files = {
                 prefixes[each.name]: learned_file(config.learn, each.server_id)
                 for each in config.upstreams
-                if each.policy is None
+                if each.policy is None and not each.is_per_principal
             }
             for file in files.values():
                 if file not in learned:
@@ -115,7 +118,7 @@ class Files:
             None,
             self.default_views,
             self._views,
-            self._server_names,
+            self._shipped,
             schemas=self.schemas,
             learned=None if self.learned is None else self.learned.find,
         )
@@ -123,12 +126,16 @@ class Files:
         self.guidance = Guidance(rules) if rules else None
         self.descriptions = DescriptionFiles(descriptions)
 
-    def visible_views(self, principal: Principal, enforcers: Mapping[str, PolicyEnforcer]) -> ToolViews:
+    def views_for(self, principal: Principal, enforcers: Mapping[str, PolicyEnforcer]) -> ToolViews:
+        """The views for one audience."""
+        if not enforcers:
+            return self.views
+
         def hides(tool: str, path: FieldPath) -> bool:
             found = self._enforcer_of(enforcers, tool)
             return found is not None and found[0].hides(found[1], principal, path)
 
-        return ToolViews(None, self.default_views, self._views, self._server_names, hides, self.schemas)
+        return ToolViews(None, self.default_views, self._views, self._shipped, hides, self.schemas)
 
     def visible_descriptions(self, principal: Principal, enforcers: Mapping[str, PolicyEnforcer]) -> DescriptionFiles:
         def visible(tool: str, file: DescriptionFile) -> DescriptionFile | None:
@@ -170,10 +177,20 @@ class Files:
 
     def _enforcer_of(self, enforcers: Mapping[str, PolicyEnforcer], tool: str) -> tuple[PolicyEnforcer, str] | None:
         """The policy of a tool, and the tool's name at its server."""
-        for prefix, name in self._policed_prefixes.items():
+        for prefix, server in self._policed.items():
             if tool.startswith(prefix):
-                return enforcers[name], tool.removeprefix(prefix)
+                return enforcers[server.name], _name_at_server(server, tool.removeprefix(prefix))
         return None
+
+
+def _shipped_file(server: UpstreamConfig, server_name_of: Callable[[str], str | None], tool: str) -> ViewFile | None:
+    """The shipped views of a tool."""
+    views = ready_views(server_name_of(server.name))
+    return None if views is None else views.find(_name_at_server(server, tool))
+
+
+def _name_at_server(server: UpstreamConfig, tool: str) -> str:
+    return tool if server.tools is None else server.tools.tool_of(tool)
 
 
 class RetainedState(NamedTuple):
@@ -253,8 +270,19 @@ class Pipeline:
             name: upstream.guard.enforcer for name, upstream in upstreams.items() if upstream.guard is not None
         }
 
+        per_caller_rules = [
+            each.tools for each in config.upstreams if each.tools is not None and each.tools.depend_on_caller
+        ]
+        # Lists come by callers' own logins.
+        is_per_principal = any(each.is_per_principal for each in config.upstreams)
+        is_per_audience = bool(enforcers or per_caller_rules or is_per_principal)
+
         def audience(principal: Principal) -> Hashable:
-            return tuple((each.id, each.policy.audience(principal)) for each in enforcers.values())
+            return (
+                *((each.id, each.policy.audience(principal)) for each in enforcers.values()),
+                *(rules.rule_for(principal).id for rules in per_caller_rules),
+                *((principal.subject, principal.client) if is_per_principal else ()),
+            )
 
         self.audience = audience
 
@@ -262,7 +290,7 @@ class Pipeline:
             return digest(repr(audience(request.identity.principal)))
 
         results = retained.results
-        if results is not None and enforcers:
+        if results is not None and is_per_audience:
             results = results.scoped_to(scope)
         self._retained, self._grant_keys = retained._replace(results=results), config.keys
         self._audit = audit
@@ -270,7 +298,8 @@ class Pipeline:
         if self.scripts is not None:
             self.scripts.names.clear()
         self._close()
-        layers = partial(self._layers, config, files, upstreams, enforcers)
+        cache_scope: CacheScope = "private" if is_per_audience else "public"
+        layers = partial(self._layers, config, files, upstreams, enforcers, cache_scope)
         # Scripts and the single tool select fields in their own way: tools take no projection argument.
         self._argument = config.argument
         if config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None):
@@ -296,9 +325,9 @@ class Pipeline:
             limits = [] if retained.call_limits is None else [retained.call_limits]
             return in_order([*counting, *steps, *limits, trace_request], forward), close
 
-        if enforcers:
+        if is_per_audience:
             per_audience = PerAudience(
-                audience, lambda principal: handler(files.visible_views(principal, enforcers), principal)
+                audience, lambda principal: handler(files.views_for(principal, enforcers), principal)
             )
             self.answer, self._close = per_audience, per_audience.close
         else:
@@ -311,12 +340,13 @@ class Pipeline:
         files: Files,
         upstreams: Mapping[str, Upstream],
         enforcers: Mapping[str, PolicyEnforcer],
+        cache_scope: CacheScope,
         views: ToolViews,
         principal: Principal,
         use_registry: Callable[[ToolRegistry], None],
     ) -> tuple[list[Step], Callable[[], None]]:
         """The layers for one audience, outermost first, and the function that closes them."""
-        schemas = ProjectedSchemas("private" if enforcers else "public")
+        schemas = ProjectedSchemas(cache_scope)
         # The caller uses the single tool's parameters, so warnings name those.
         param_names = _PROJECTION_PARAMS if config.exposure == "gateway" else ()
         hosts = {**HOSTS, **config.hosts}

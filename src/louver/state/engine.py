@@ -31,6 +31,14 @@ class Engine(Protocol):
 
     async def get(self, key: str) -> bytes | None: ...
 
+    async def take(self, key: str, holder: bytes, seconds: float) -> bool:
+        """Keep a value if there is none; whether it is kept."""
+        ...
+
+    async def remove(self, key: str, holder: bytes | None) -> None:
+        """Remove a value; with `holder`, only that one."""
+        ...
+
     async def publish(self, message: str) -> None: ...
 
     def messages(self) -> AsyncGenerator[str | None]:

@@ -34,6 +34,13 @@ INSERT INTO louver_state VALUES ($1, now() + $2::interval, $3)
 ON CONFLICT (key) DO UPDATE SET expires = EXCLUDED.expires, value = EXCLUDED.value
 """
 _GET: Final = "SELECT value FROM louver_state WHERE key = $1 AND expires > now()"
+_TAKE: Final = """
+INSERT INTO louver_state VALUES ($1, now() + $2::interval, $3)
+ON CONFLICT (key) DO UPDATE SET expires = EXCLUDED.expires, value = EXCLUDED.value
+WHERE louver_state.expires <= now()
+RETURNING key
+"""
+_REMOVE: Final = "DELETE FROM louver_state WHERE key = $1 AND ($2::bytea IS NULL OR value = $2)"
 _DELETE_EXPIRED: Final = "DELETE FROM louver_state WHERE expires <= now()"
 
 
@@ -61,6 +68,13 @@ class PostgresEngine:
     async def get(self, key: str) -> bytes | None:
         async with _acquired(await self._opened()) as connection:
             return await connection.fetchval(_GET, key)
+
+    async def take(self, key: str, holder: bytes, seconds: float) -> bool:
+        pool = await self._opened()
+        return await pool.fetchval(_TAKE, key, timedelta(seconds=seconds), holder) is not None
+
+    async def remove(self, key: str, holder: bytes | None) -> None:
+        await (await self._opened()).execute(_REMOVE, key, holder)
 
     async def publish(self, message: str) -> None:
         async with _acquired(await self._opened()) as connection:

@@ -24,6 +24,8 @@ _Redis = cast("Any", Redis)
 _PREFIX: Final = "louver"
 _CHANNEL: Final = f"{_PREFIX}:messages"
 
+_REMOVE: Final = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end"
+
 
 class RedisEngine:
     failures = (RedisError,)
@@ -52,6 +54,15 @@ class RedisEngine:
 
     async def get(self, key: str) -> bytes | None:
         return await self._client.get(f"{_PREFIX}:{key}")
+
+    async def take(self, key: str, holder: bytes, seconds: float) -> bool:
+        return bool(await self._client.set(f"{_PREFIX}:{key}", holder, px=max(1, round(seconds * 1000)), nx=True))
+
+    async def remove(self, key: str, holder: bytes | None) -> None:
+        if holder is None:
+            await self._client.delete(f"{_PREFIX}:{key}")
+        else:
+            await self._client.eval(_REMOVE, 1, f"{_PREFIX}:{key}", holder)
 
     async def publish(self, message: str) -> None:
         await self._client.publish(_CHANNEL, message)

@@ -70,6 +70,15 @@ class SharedState:
         seal = self._seal
         return None if sealed is None else await in_thread(lambda: seal.unseal(key, sealed))
 
+    async def take(self, key: str, seconds: float) -> bytes | None:
+        """Take a key that nobody has, for so long: what it is given back with; `None` if somebody has it."""
+        holder = secrets.token_bytes(16)
+        return holder if await self._do(lambda: self._engine.take(key, holder, seconds)) else None
+
+    async def remove(self, key: str, holder: bytes | None = None) -> None:
+        """Remove a value, or give a key back that was taken."""
+        await self._do(lambda: self._engine.remove(key, holder))
+
     @property
     def can_count(self) -> bool:
         return self._engine.count is not None

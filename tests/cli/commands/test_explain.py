@@ -272,3 +272,24 @@ def test_without_a_schema_the_rules_are_told(tmp_path):
     done = louver("explain", "--policy", path, "--as", "nobody", "--tool", "all")
     assert done.returncode == 0
     assert "name a server, or the output schema with --schema" in done.stdout
+
+
+def test_a_tool_is_explained_by_the_name_that_the_caller_knows(tmp_path):
+    """*Ours*: rules for tools; the policy names it as the server does."""
+    rules = [{"who": {"roles": ["admin"]}, "rename": {"get_user": "user"}}, {"allow": ["list_*"]}]
+    server = fixture("users", tools=rules, policy="it.policy.json")
+    policy = {"version": "1", "tools": {"get_user": {"rules": [{"name": "all", "deny": ["email"]}]}}}
+    (tmp_path / "it.policy.json").write_text(json.dumps(policy))
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {"it": server}, "louver": {"audit": {"file": "audit.db"}}}))
+
+    def run(who, tool):
+        return louver("explain", "--config", config, "--as", who, "--tool", tool)
+
+    status, out, _ = run("role:admin", "user")
+    assert status == 0
+    assert row(out, "email") == ["dropped", "all"]
+    status, out, err = run("role:admin", "get_user")
+    assert (status, out) == (2, "")
+    assert err.endswith("'tools' of the server hides 'get_user' from role:admin: its name is 'user'\n")
+    assert run("nobody", "user")[2].endswith("'tools' of the server hides 'user' from nobody\n")

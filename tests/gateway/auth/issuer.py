@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from base64 import b64encode
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -70,6 +70,10 @@ def signed(key=None, algorithm="RS256", kid="one", headers=None, **said):
     return jwt.encode(claims(**said), key or rsa_key(), algorithm, headers)
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128  # of connections at once
+
+
 class Issuer:
     """What the server answers, by the path, and what it was asked."""
 
@@ -103,14 +107,15 @@ def issuer():
             for name, value in {"content-length": str(len(said)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(said)
+            with suppress(ConnectionError):  # of a client that takes no more
+                self.wfile.write(said)
 
         do_POST = do_GET
 
         def log_message(self, *_):
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with Server(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:

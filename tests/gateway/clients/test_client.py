@@ -135,6 +135,7 @@ for line in sys.stdin:
         say(id=said["id"], result=opening)
     elif said.get("method") == "notifications/initialized":
         say(id="roots", method="roots/list")
+        say(method="notifications/message", params={"level": "info", "data": "asked"})
     elif "result" in said:
         say(method="notifications/message", params={"level": "info", "data": "answered"})
     elif "id" in said:
@@ -160,12 +161,13 @@ async def test_a_client_is_asked_nothing_before_it_is_ready():
         }
         async with asyncio.timeout(3 * SOON_S):
             await host.result("initialize", **opening)
-            # The server has asked by now: it answers in the order in which it reads.
+            await host.hears("notifications/message")
+            # The server has asked. No request is open that its question could belong to.
             await host.result("ping")
             await host.result("x.y/unknown")
             assert host.questions == []
             await host.notify("notifications/initialized")
-            await host.hears("notifications/message")
+            await host.hears("notifications/message", 2)
         assert [each["method"] for each in host.questions] == [ROOTS]
     finally:
         await host.close()

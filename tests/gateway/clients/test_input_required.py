@@ -171,7 +171,7 @@ async def test_a_call_that_has_waited_is_not_begun_again():
         def kept_for(self, client):
             return None
 
-        def is_retryable(self, method, params):
+        def is_retryable(self, client, method, params):
             return True
 
         async def session(self, client):

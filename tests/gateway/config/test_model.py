@@ -171,7 +171,7 @@ def test_the_files_of_hosts_are_read(tmp_path, host):
 
 
 @pytest.mark.parametrize(
-    "server", [{"type": "sse", "url": "http://a/sse"}, {"comand": "a"}, {"command": "a", "envFile": ".env"}, {}]
+    "server", [{"type": "ws", "url": "http://a/ws"}, {"comand": "a"}, {"command": "a", "envFile": ".env"}, {}]
 )
 def test_of_a_disabled_server_nothing_else_is_read(tmp_path, server):
     """CONFIGURATION: it is left out."""

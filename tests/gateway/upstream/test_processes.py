@@ -290,8 +290,8 @@ def test_the_isolation_of_all_servers_is_set_once():
 def test_workers_share_the_processes_that_there_may_be():
     config = as_config({**SERVERS, "louver": {"maxProcesses": 10}})
     workers = Replica((), "", frozenset({"a", "b", "c"}))
-    assert Gateway(config)._processes.limit == 10
-    assert Gateway(config, replica=workers)._processes.limit == 3
+    assert Gateway(config)._upstreams.processes.limit == 10
+    assert Gateway(config, replica=workers)._upstreams.processes.limit == 3
 
 
 # With real processes

@@ -716,7 +716,7 @@ async def test_what_servers_of_before_say_of_their_tools_does_not_count():
     made.reconfigure(terms(Living))
     held.set()
     await listing
-    assert not made.is_retryable("tools/call", {"name": "t"})
+    assert not made.is_retryable(None, "tools/call", {"name": "t"})
     await end(made)
 
 

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from louver.catalogue.files.folder import read_json
 from louver.catalogue.files.line_numbers import line_of
 from louver.catalogue.files.open_regular import trusted
+from louver.catalogue.policy.principal import EVERYBODY, Who
 from louver.core.json import digest, is_array, is_object
 from louver.core.nearest import did_you_mean
 from louver.core.paths.path import FieldPath, fold
@@ -63,18 +64,6 @@ _UP: Final = re.compile(r"(?:^|[/\\])\.\.(?:[/\\?#;]|$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
-    scopes: frozenset[str] = frozenset()  # the caller has all of these
-    roles: frozenset[str] = frozenset()  # the caller has one of these
-    clients: frozenset[str] = frozenset()  # the calling program is one of these
-
-    def is_met_by(self, principal: Principal) -> bool:
-        if not self.scopes <= principal.scopes or (self.roles and not self.roles & principal.roles):
-            return False
-        return not self.clients or principal.client in self.clients
-
-
-@dataclass(frozen=True, slots=True)
 class Rule:
     name: str
     who: Who
@@ -89,7 +78,7 @@ class ToolPolicy:
 
     @property
     def is_for_everybody(self) -> bool:
-        return any(rule.who == Who() for rule in self.rules)
+        return any(rule.who == EVERYBODY for rule in self.rules)
 
     def rule_for(self, principal: Principal) -> Rule | None:
         """The first rule that a caller meets; `None` hides the tool from the caller."""

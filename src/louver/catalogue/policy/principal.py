@@ -20,3 +20,18 @@ class Principal:
 
 # The principal of an unauthenticated request.
 NOBODY: Final = Principal()
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    scopes: frozenset[str] = frozenset()  # the caller has all of these
+    roles: frozenset[str] = frozenset()  # the caller has one of these
+    clients: frozenset[str] = frozenset()  # the calling program is one of these
+
+    def is_met_by(self, principal: Principal) -> bool:
+        if not self.scopes <= principal.scopes or (self.roles and not self.roles & principal.roles):
+            return False
+        return not self.clients or principal.client in self.clients
+
+
+EVERYBODY: Final = Who()

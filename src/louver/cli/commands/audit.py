@@ -16,17 +16,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from louver.catalogue.policy.principal import Principal
-from louver.catalogue.policy.read_principal import PARTS, read_principal
+from louver.catalogue.policy.read_principal import read_caller
 from louver.cli import terminal
 from louver.cli.request import write
 from louver.cli.since import read_since
-from louver.errors import InvalidInput
 from louver.server.audit.report import AuditReport
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from louver.catalogue.policy.principal import Principal
     from louver.server.audit.report import Total
 
 _TEXTS: Final = ("server", "tool", "field", "principal", "last")
@@ -56,15 +55,10 @@ def run(arguments: Namespace) -> int:
 
 
 def _principal(text: str) -> Principal | str:
-    """The principal, or its digest: a text without a kind is a subject."""
+    """The principal, or its digest."""
     if re.fullmatch(rf"[0-9a-f]{{{_DIGEST}}}", text):
         return text
-    if text != "nobody" and text.partition(":")[0] not in PARTS:
-        return Principal(subject=text)
-    principal = read_principal("--principal", text)
-    if principal.roles or principal.scopes:
-        raise InvalidInput("--principal takes no role or scope: records tell a subject and a client, as one digest")
-    return principal
+    return read_caller("--principal", text)
 
 
 def _show(rows: list[Total]) -> None:

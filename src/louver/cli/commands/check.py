@@ -8,6 +8,7 @@ from louver.catalogue.files.folder import read_json
 from louver.catalogue.files.line_numbers import last_line
 from louver.catalogue.files.views import SUFFIX
 from louver.cli import servers, signals, terminal, upstreams
+from louver.cli.commands.login import described
 from louver.core.json import members
 from louver.errors import InvalidPolicy, InvalidView
 
@@ -34,10 +35,14 @@ async def _run(arguments: Namespace) -> int:
         build_verifier(config.auth)
     async with upstreams.open_gateway(config) as (gateway, states):
         problems = [problem for state in states for problem in gateway.problems_of(state)]
+        logins = {each.name: await gateway.login(each.name) for each in config.upstreams}
     problems += [
         f"{each.name}: 'views': {problem}" for each in config.upstreams for problem in _folder_problems(each.views)
     ]
     terminal.console().print(upstreams.table(states))
+    for name, login in logins.items():
+        if login is not None:
+            print(f"{name}: logged in {described(login)}")
     for line in [*problems, *(note for each in config.upstreams for note in _policy_notes(each.policy))]:
         terminal.print_stderr(line)
     return 1 if problems or any(state.problem is not None for state in states) else 0

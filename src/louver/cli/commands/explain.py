@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping
 
+    from louver.catalogue.policy.principal import Principal
     from louver.core.json import Schema
     from louver.gateway.config.model import Config
     from louver.server.policy.explain import Explanation
@@ -57,12 +58,12 @@ def run(arguments: Namespace) -> int:
         policy = Policy.read(Path(arguments.policy), PLACEHOLDER_KEY)
     else:
         config, policy = _with_policy(config)
-    tool_policy = policy.of(arguments.tool)
-    if tool_policy is None:
-        suggestion = did_you_mean(arguments.tool, policy.tools)
-        terminal.print_stderr(f"{arguments.tool} is hidden from everybody: the policy does not name it{suggestion}")
+    name = _name_at_server(arguments.tool, config, principals)
+    if policy.of(name) is None:
+        suggestion = did_you_mean(name, policy.tools)
+        terminal.print_stderr(f"{name} is hidden from everybody: the policy does not name it{suggestion}")
         return 1
-    tool = _tool(arguments, config)
+    tool = _tool(name, arguments, config)
     callers = {who: explain(policy, tool.name, tool.definition, principal) for who, principal in principals.items()}
     if arguments.against is None:
         _show(arguments.who, callers[arguments.who], tool, as_json=arguments.json)
@@ -94,8 +95,19 @@ def _with_policy(config: Config | None) -> tuple[Config, Policy]:
     return replace(config, upstreams=(upstream,)), policy
 
 
-def _tool(arguments: Namespace, config: Config | None) -> _Tool:
-    name: str = arguments.tool
+def _name_at_server(name: str, config: Config | None, principals: Mapping[str, Principal]) -> str:
+    """The server's name of a tool, by the name that all of these callers know."""
+    rules = None if config is None or len(config.upstreams) > 1 else next(iter(config.upstreams)).tools
+    if rules is None:
+        return name
+    for who, principal in principals.items():
+        if rules.tool_for(rule := rules.rule_for(principal), name) is None:
+            known_as = f": its name is {rule.rename[name]!r}" if name in rule.rename else ""
+            raise InvalidInput(f"'tools' of the server hides {name[:80]!r} from {who}{known_as}")
+    return rules.tool_of(name)
+
+
+def _tool(name: str, arguments: Namespace, config: Config | None) -> _Tool:
     if arguments.schema is not None:
         schema, _ = read_json(Path(arguments.schema), "schema", InvalidPolicy)
         return _Tool(name, {"name": name, "inputSchema": {}, "outputSchema": schema})
@@ -110,7 +122,7 @@ async def _fetch_definition(tool: str, config: Config) -> dict[str, Any]:
         for state in states:
             if state.problem is not None:
                 raise InvalidInput(f"server {state.name!r}: {state.problem}")
-        found = {each["name"]: each for state in reversed(states) for each in state.tools}
+        found = {each["name"]: each for state in reversed(states) for each in state.own_tools}
     if tool not in found:
         raise unknown_tool_error(tool, found)
     return found[tool]

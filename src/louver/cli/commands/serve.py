@@ -26,7 +26,7 @@ from louver.catalogue.policy.principal import NOBODY
 from louver.cli import logs, servers, upstreams
 from louver.cli.listen_address import MAX_PORT, ListenAddress
 from louver.cli.signals import by_signal
-from louver.cli.state import SAVINGS, state
+from louver.cli.state import LOGINS, SAVINGS, state
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.gateway import Gateway
 from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS
@@ -75,6 +75,7 @@ def run(arguments: Namespace) -> int:
         # With tokens, several principals share the upstreams.
         catalogues=state("catalogue") if listener is None or config.auth is None else None,
         savings=state(SAVINGS),
+        logins=state(LOGINS),
     )
     if metrics is not None and arguments.workers == 1:
         _serve_metrics(metrics)

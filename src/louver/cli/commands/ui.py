@@ -10,25 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import webbrowser
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
-from html import escape
-from pathlib import Path
-from tempfile import NamedTemporaryFile
-from threading import Thread
 from typing import TYPE_CHECKING
 
-from louver.cli import logs, servers, terminal
+from louver.cli import logs, servers
+from louver.cli.browser import opened
 from louver.cli.commands.serve import config_file, gateway_over_http, set_up_process
 from louver.cli.listen_address import ListenAddress
 from louver.cli.listener import HttpListener
-from louver.cli.state import state
+from louver.cli.state import LOGINS, state
 from louver.gateway.gateway import Gateway
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Generator
 
 
 def run(arguments: Namespace) -> int:
@@ -38,24 +33,14 @@ def run(arguments: Namespace) -> int:
     config = servers.read(arguments) if file is None else file.current
     listener = HttpListener.open_local(arguments, ListenAddress.read("127.0.0.1:0"))
     set_up_process()
-    make_gateway = partial(Gateway, config, exposure="full", can_reload=file is not None, catalogues=state("catalogue"))
-    with _opened(listener.page_url) if arguments.open else nullcontext():
+    make_gateway = partial(
+        Gateway,
+        config,
+        exposure="full",
+        can_reload=file is not None,
+        catalogues=state("catalogue"),
+        logins=state(LOGINS),
+    )
+    with opened(listener.page_url) if arguments.open else nullcontext():
         asyncio.run(gateway_over_http(make_gateway, file, listener))
     return 0
-
-
-@contextmanager
-def _opened(url: str) -> Generator[None]:
-    """Open the browser at a file that leads to the URL: other users see its arguments, and the URL has the token."""
-    # Its mode is 0600.
-    with NamedTemporaryFile("w", encoding="utf-8", prefix="louver-ui-", suffix=".html") as file:
-        file.write(f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(url)}">')
-        file.flush()
-        # In a thread: a browser in the terminal returns when it ends.
-        Thread(target=_open, args=(Path(file.name).as_uri(),), daemon=True).start()
-        yield
-
-
-def _open(address: str) -> None:
-    if not webbrowser.open(address):
-        terminal.print_stderr("no browser can be opened here: open the printed address yourself")

@@ -4,13 +4,14 @@
     "GitHub-MCP": {"command": "npx", "args": ["/the/project"],       "env": {"T": "${T}"}}
 
 A server is left out if it needs a value that only the host knows (`${input:token}`), a variable that our syntax cannot
-express, or a transport that we do not support.
+express, or another transport.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 
 _REFERENCE = re.compile(r"\$\{(?:(?P<what>[^}]*)\})?")
+# A file that does not depend on where the host's file is.
+_FILE = re.compile(r"file:[/~].+")
 _VARIABLE = re.compile(r"(?:env:)?(?P<ours>[A-Za-z_]\w*(?::-.*)?)", re.ASCII | re.DOTALL)
 # `name:word`, unlike a shell default `NAME:-value`; inputs and folders have names of several words.
 _HOST_REFERENCE = re.compile(r"(?:input|workspaceFolder|file):.+|[a-z][A-Za-z]*:\w[\w.-]*", re.ASCII)
@@ -94,6 +97,8 @@ class _Translation:
         project = self.source.project
         if project is not None and "cwd" in translated and not translated["cwd"].startswith("${"):
             translated["cwd"] = str(project / translated["cwd"])
+        if project is not None and translated.get("headersHelper", "").startswith("."):
+            translated["headersHelper"] = f"{shlex.quote(str(project))}/{translated['headersHelper']}"
         return translated
 
     def value(self, place: Place, value: Json) -> Json:
@@ -112,6 +117,8 @@ class _Translation:
 
     def _translate(self, place: Place, match: re.Match[str]) -> str:
         reference: str = match["what"] or ""
+        if "headers" in place and _FILE.fullmatch(reference):
+            return match.group()
         if reference in HOST_VARIABLES or (_HOST_REFERENCE.fullmatch(reference) and not reference.startswith("env:")):
             if reference not in self._host_values():
                 self.unresolved.setdefault(match.group(), place)

@@ -12,15 +12,18 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuth
 from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings
 from starlette.authentication import AuthenticationError
+from starlette.datastructures import Headers
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import JSONResponse
 from starlette.routing import Router
 
 from louver.errors import AuthUnavailable
+from louver.gateway.auth.caller_token import CALLER_TOKEN, CallerToken
 from louver.gateway.auth.introspection import CLIENT_ADDRESS, IntrospectionVerifier
 from louver.gateway.auth.settings import Introspection, Jwks
 from louver.gateway.auth.signed import JwtVerifier
 from louver.gateway.auth.static import StaticTokenVerifier
+from louver.gateway.serve.endpoint import LOGIN_PAGES
 from louver.gateway.serve.exchange import IDENTITY
 from louver.limits import JWKS_RETRY_S
 from louver.server.sdk import identity_of
@@ -53,13 +56,19 @@ class AuthMiddleware:
             await self._app(scope, receive, send)
         elif scope.get("path") in self._public_paths:
             await self._metadata(scope, receive, send)
+        elif scope.get("path", "").removeprefix(scope.get("root_path", "")) in LOGIN_PAGES:
+            # Browsers have no token; these pages have links and cookies of their own.
+            await self._app(scope, receive, send)
         else:
             await self._protected(scope, receive, send)
 
     async def _identified(self, scope: Scope, receive: Receive, send: Send) -> None:
         user = scope["user"]
         assert isinstance(user, AuthenticatedUser), "others are refused before"
-        scope[IDENTITY] = identity_of(user.access_token)
+        identity = scope[IDENTITY] = identity_of(user.access_token)
+        assert identity.key is not None, "it has a token"
+        text = Headers(scope=scope)["authorization"].partition(" ")[2]
+        CALLER_TOKEN.set(CallerToken(text, identity.key, identity.expires))
         await self._app(scope, receive, send)
 
 

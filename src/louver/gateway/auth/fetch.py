@@ -27,14 +27,16 @@ async def fetch(url: str, form: Mapping[str, str] | None = None, credentials: tu
             httpx2.AsyncClient(verify=ssl_context(), trust_env=False, follow_redirects=False) as client,
             client.stream(method, url, data=form, auth=credentials, headers=headers) as response,
         ):
-            return await _body(response)
+            if response.status_code != 200:
+                problem = f"the issuer answers with HTTP {response.status_code}: expected 200, without a redirect"
+                raise AuthUnavailable(problem)
+            return await read_body(response)
     except (httpx2.HTTPError, OSError) as error:  # TimeoutError included
         raise AuthUnavailable(f"the issuer cannot be asked: {type(error).__name__}") from None
 
 
-async def _body(response: httpx2.Response) -> bytes:
-    if response.status_code != 200:
-        raise AuthUnavailable(f"the issuer answers with HTTP {response.status_code}: expected 200, without a redirect")
+async def read_body(response: httpx2.Response) -> bytes:
+    """The body of a streamed response, which must not be compressed."""
     if response.headers.get("content-encoding") not in _PLAIN:
         raise AuthUnavailable("the issuer answers in an encoding that it was not asked for")
     body = b""

@@ -42,7 +42,7 @@ class SettingReader(Protocol):
 
 def read_auth(written: dict[str, Any], source: SettingReader) -> Auth:
     """Read the authentication settings; an audience is required except for a token file."""
-    issuer, resource = (_url(written, name, source) for name in ("issuer", "resource"))
+    issuer, resource = (secure_url(written, name, source) for name in ("issuer", "resource"))
     audience = source.string((*_AUTH, "audience"), written["audience"]) if "audience" in written else resource
     if audience is None and "tokens" not in written:
         message = "'auth': expected 'audience' or 'resource': without them tokens for other servers would be taken"
@@ -96,11 +96,13 @@ def _read_method(written: dict[str, Any], source: SettingReader) -> Jwks | Intro
         return Tokens(_existing_file("tokens", written["tokens"], source))
     if "jwks" in written:
         place = source.string((*_AUTH, "jwks"), written["jwks"])
-        keys = _url(written, "jwks", source) if "://" in place else _existing_file("jwks", written["jwks"], source)
+        keys = (
+            secure_url(written, "jwks", source) if "://" in place else _existing_file("jwks", written["jwks"], source)
+        )
         assert keys is not None, "it is there"
         return Jwks(keys, tuple(written.get("algorithms", ALGORITHMS)))
     section, at = written["introspection"], (*_AUTH, "introspection")
-    endpoint = _url(section, "endpoint", source, at)
+    endpoint = secure_url(section, "endpoint", source, at)
     assert endpoint is not None, "the schema wants it"
     names = ("clientId", "clientSecret")
     return Introspection(endpoint, *(source.string((*at, name), section[name]) for name in names))
@@ -113,7 +115,7 @@ def _existing_file(name: str, written: str, source: SettingReader) -> Path:
     return found
 
 
-def _url(written: dict[str, Any], name: str, source: SettingReader, at: Place = _AUTH) -> str | None:
+def secure_url(written: dict[str, Any], name: str, source: SettingReader, at: Place = _AUTH) -> str | None:
     """Read a URL that is safe from eavesdropping and tampering: https, or http to the loopback."""
     if name not in written:
         return None

@@ -60,3 +60,9 @@ class Auth:
     def allowed_hosts(self) -> tuple[str, ...]:
         """The host of `resource`, if it is set."""
         return () if self.resource is None else (urlsplit(self.resource).netloc,)
+
+    @property
+    def public_url(self) -> str | None:
+        """The URL above the endpoint, as browsers know it."""
+        resource = (self.resource or "").rstrip("/")
+        return resource.removesuffix("/mcp") if resource.endswith("/mcp") else None

@@ -27,6 +27,7 @@ from louver.server.request import ANONYMOUS, Identity
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
+    from louver.catalogue.grants import PrincipalKey
     from louver.jsonrpc.codec import Params
     from louver.server.request import ClientConnection, Request
 
@@ -66,11 +67,13 @@ class GatewayClient:
         connection: ClientConnection | None = None,
         owner: Hashable | None = None,
         peer: Hashable = None,
+        principal: PrincipalKey | None = None,
     ) -> None:
         self.version = version
         self.is_modern = is_modern(version)  # speaks 2026-07-28
         self.identity = identity
         self.peer = peer  # whose budget it uses: a principal, or an address
+        self.principal = principal  # whose logins it uses; `None`: the gateway's
         self.log_level: str | None = None
         self.watched: set[str] = set()  # URIs of subscribed resources
         self.outbox = Outbox()
@@ -146,7 +149,7 @@ def open_client(request: Request, version: str) -> GatewayClient:
     params = dict(request.params)
     identity = ClientIdentity(version, members(params.get("clientInfo")), members(params.get("capabilities")), params)
     client = request.connection.state[_CLIENT_KEY] = GatewayClient(
-        version, identity, request.connection, peer=request.peer
+        version, identity, request.connection, peer=request.peer, principal=request.identity.key
     )
     return client
 
@@ -157,7 +160,7 @@ def modern_client(request: Request) -> GatewayClient:
     identity = ClientIdentity(request.revision, members(info), members(capabilities))
     # Over stdio there is only one host.
     owner = _STDIO_OWNER if request.address is None else request.identity.key
-    client = GatewayClient(request.revision, identity, owner=owner, peer=request.peer)
+    client = GatewayClient(request.revision, identity, owner=owner, peer=request.peer, principal=request.identity.key)
     client.log_level = meta.get(LOG_LEVEL_META_KEY)
     return client
 

@@ -26,6 +26,7 @@ from louver.protocol.mcp import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from louver.catalogue.grants import PrincipalKey
     from louver.jsonrpc.codec import Params
     from louver.server.request import Request
 
@@ -39,7 +40,8 @@ _LISTS: Final = {
 
 
 class _Stream:
-    def __init__(self, filters: dict[str, Any]) -> None:
+    def __init__(self, filters: dict[str, Any], principal: PrincipalKey | None) -> None:
+        self.principal = principal
         self.filters = {name: filters[name] for name in _LISTS.values() if filters.get(name)}
         self._uris = frozenset[str](filters.get("resourceSubscriptions") or ())
         if self._uris:
@@ -69,7 +71,7 @@ class ListenStreams:
             raise JsonRpcError(INTERNAL_ERROR, f"at most {MAX_LISTENERS} clients listen at once")
         if not self._by_peer.take(request.peer):
             raise JsonRpcError(INTERNAL_ERROR, f"one client has at most {MAX_PEER_LISTENERS} such streams at once")
-        stream = _Stream(request.params["notifications"])
+        stream = _Stream(request.params["notifications"], request.identity.key)
         expiry = self._end_when_expired(stream, request.identity.expires)
         meta = {SUBSCRIPTION_ID_META_KEY: request.id}
         notify = request.connection.notify
@@ -87,8 +89,8 @@ class ListenStreams:
                 expiry.cancel()
         return meta
 
-    def publish(self, method: str, params: Params) -> None:
-        """Send a change to the clients that named it; other notifications are ignored."""
+    def publish(self, method: str, params: Params, only: PrincipalKey | None = None) -> None:
+        """Send a change to the clients that named it, of all principals or one; other notifications are ignored."""
         uri = (params or {}).get("uri")
         if method == RESOURCE_UPDATED and isinstance(uri, str):
             event = method, {"uri": uri}
@@ -97,7 +99,7 @@ class ListenStreams:
         else:
             return
         for stream in list(self._streams):
-            if stream.matches(*event):
+            if stream.matches(*event) and only in (None, stream.principal):
                 self._put(stream, event)
         if method == TOOLS_CHANGED:
             for callback in list(self._on_tools_changed.values()):

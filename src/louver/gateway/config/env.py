@@ -3,6 +3,7 @@
     ${TOKEN}, ${env:TOKEN}    the variable, which must be set; `env:` is the form of Cursor and VS Code
     ${TOKEN:-none}            with a default if it is not set or empty, as in a shell
     $${TOKEN}                 the text `${TOKEN}` itself
+    ${file:token}             in headers, the content of a file
 
 A value is not expanded again, so it may hold anything.
 """
@@ -13,9 +14,11 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{(?:(?:env:)?(?P<name>[A-Za-z_]\w*)(?P<other>:-(?P<default>[^}]*))?\})?", re.ASCII)
+
+_FILE = re.compile(r"\$\$\{|\$\{file:(?P<path>[^}]+)\}")
 
 # Variables that only Cursor and VS Code know; `louver doctor --apply` resolves them.
 HOST_VARIABLES = ("workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/")
@@ -28,6 +31,16 @@ class UnresolvedVariable(ValueError):
 def expand_variables(text: str, environ: Mapping[str, str]) -> str:
     """The text with the values of its variables."""
     return _REFERENCE.sub(lambda found: _value(found, environ), text)
+
+
+def split_files(text: str) -> Iterator[tuple[str, str | None]]:
+    """The parts of a text, each with the path of the file (`${file:PATH}`) that follows it; the last has none."""
+    start = 0
+    for found in _FILE.finditer(text):
+        if found["path"] is not None:
+            yield text[start : found.start()], found["path"]
+            start = found.end()
+    yield text[start:], None
 
 
 def variables(text: str) -> list[str]:

@@ -11,23 +11,27 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
+from urllib.parse import urlsplit
 
 from louver.catalogue.hosts import Host
 from louver.core.json import digest
 from louver.core.nearest import instead
 from louver.errors import InvalidConfig
+from louver.gateway.login.settings import DISCOVERED, OAuthSettings
 from louver.limits import AUDIT_DAYS
 from louver.protocol.names import ARGUMENT
 from louver.protocol.urls import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
+    from louver.catalogue.grants import PrincipalKey
     from louver.catalogue.guidance import GuidanceRule
     from louver.catalogue.policy.policy import Policy
     from louver.catalogue.policy.principal import Principal
+    from louver.catalogue.tool_rules import ToolRules
     from louver.gateway.auth.settings import Auth
     from louver.gateway.discovery.service import Inspect
     from louver.gateway.upstream.tool_pins import OnChange
@@ -52,10 +56,23 @@ DisclosureLevel = Literal["enforce", "on-error"]
 # Containment of scripts: the system refuses everything, or a process alone, for systems that can do no more; or none.
 ExecuteLevel = Literal["strict", "process", "off"]
 
-TransportKind = Literal["stdio", "http"]
+TransportKind = Literal["stdio", "http", "sse"]
 
 # The name of a server that the command line gives.
 COMMAND_LINE_SERVER = "upstream"
+
+
+# The value of a header: texts, and files whose contents stand between them.
+HeaderTemplate = tuple[str | Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HeadersHelper:
+    """A command that prints headers."""
+
+    command: tuple[str, ...]
+    folder: Path  # where it runs
+    env: Mapping[str, str]  # besides the gateway's own environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +85,12 @@ class UpstreamConfig:
     # besides `HOME`, `PATH` and the like, which every command gets
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     cwd: Path | None = None  # `None`: the current folder
-    url: str = field(default="", repr=False)  # for HTTP
+    url: str = field(default="", repr=False)  # for HTTP and SSE
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    header_templates: Mapping[str, HeaderTemplate] = field(default_factory=dict[str, HeaderTemplate], repr=False)
+    headers_helper: HeadersHelper | None = field(default=None, repr=False)
+    oauth: OAuthSettings = DISCOVERED  # for logins at the URL
+    principal: PrincipalKey | None = None  # whose login it is; `None`: the gateway's
     views: Path | None = None  # a folder that exists
     schemas: Path | None = None  # a folder that exists; not under a policy
     default_views: Mapping[str, str] = field(default_factory=dict[str, str])  # tool -> view for calls that ask for none
@@ -81,12 +102,44 @@ class UpstreamConfig:
     timeout_seconds: float = 30
     guidance: tuple[GuidanceRule, ...] = ()
     policy: Policy | None = None  # `None`: every caller may see everything
+    tools: ToolRules | None = None  # `None`: every caller has all tools
 
     @property
     def server_id(self) -> str:
         """Identifies the server by its name and how it is reached, whatever its other settings."""
         cwd = None if self.cwd is None else str(self.cwd)
         return digest([self.name, self.transport, list(self.command), cwd, self.url])
+
+    @property
+    def login_id(self) -> str:
+        """Identifies the login at the server: one for each name, so that a server can have two accounts."""
+        return digest([self.name, self.url, self.oauth.client_id, self.oauth.grant, *(self.principal or ())])
+
+    @property
+    def is_per_principal(self) -> bool:
+        """Whether each caller uses it with credentials of their own."""
+        return self.oauth.belongs_to == "principal"
+
+    @property
+    def exchanges_tokens(self) -> bool:
+        """Whether those are exchanged for the callers' tokens."""
+        return self.oauth.grant == "token_exchange"
+
+    @property
+    def logs_in_callers(self) -> bool:
+        """Whether callers log in for that."""
+        return self.is_per_principal and not self.exchanges_tokens
+
+    @property
+    def can_log_in(self) -> bool:
+        """Whether its requests have room for a login: the configuration sends no credentials."""
+        has_credentials = (
+            any(name.lower() == "authorization" for name in self.headers)
+            or bool(self.header_templates)
+            or self.headers_helper is not None
+            or "@" in urlsplit(self.url).netloc
+        )
+        return self.transport == "http" and not has_credentials
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Reads the configuration file into values; an error names the file and line. Paths are relative to the file.
 
 Environment variables are expanded in `command`, `args`, `env`, `cwd`, `url`, `headers`, `keys`, `replicaUrl`, `state`,
-`pseudonymKey`, `store`, `policy`, `savings`, the texts of `auth`, `principal` and `audit`, and the names of folders. A
-disabled server is skipped: its variables need not be set, and its settings need not fit the schema.
+`pseudonymKey`, `store`, `policy`, `savings`, the texts of `auth`, `oauth`, `principal` and `audit`, and the names of
+folders. A disabled server is skipped: its variables need not be set, and its settings need not fit the schema.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePath
@@ -22,13 +23,17 @@ from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.hosts import Host
 from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.policy import Policy
+from louver.catalogue.tool_rules import ToolRules
 from louver.core.json import digest, members
 from louver.core.secret_key import MIN_KEY_BYTES
 from louver.errors import InvalidConfig, InvalidGuidance, LouverError
 from louver.gateway.auth.read import read_audit, read_auth, read_principal
-from louver.gateway.config.env import UnresolvedVariable, expand_variables
-from louver.gateway.config.model import Config, LimitSettings, UpstreamConfig
+from louver.gateway.auth.settings import Tokens
+from louver.gateway.config.env import UnresolvedVariable, expand_variables, split_files
+from louver.gateway.config.model import Config, HeadersHelper, LimitSettings, UpstreamConfig
 from louver.gateway.config.validate import SERVERS, check, parse_json, server_prefix
+from louver.gateway.login.read import read_oauth
+from louver.gateway.login.settings import DISCOVERED, OAuthSettings
 from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
 from louver.protocol.names import ARGUMENT
 from louver.protocol.urls import is_url
@@ -38,11 +43,12 @@ from louver.server.results.store import MEMORY
 from louver.state.url import StateUrl, is_state_url
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from louver.catalogue.files.folder import Opener
     from louver.catalogue.files.line_numbers import Place
-    from louver.gateway.config.model import Isolation
+    from louver.gateway.auth.settings import Auth
+    from louver.gateway.config.model import HeaderTemplate, Isolation
 
 _DICT: Final = "<dict>"  # stands for the file in errors
 _FILE: Final = "file:"  # may begin a path where a URL can stand too
@@ -85,6 +91,9 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
     state, kept_in = source.state(settings.pop("state", None))
     auth, principal, audit = (settings.pop(name, None) for name in ("auth", "principal", "audit"))
     source.check_is_audited(upstreams, is_audited=audit is not None)
+    clients_auth = None if auth is None else read_auth(auth, source)
+    source.check_can_return(upstreams, clients_auth)
+    source.check_can_exchange(upstreams, clients_auth)
     return Config(
         tuple(upstreams),
         argument_name=settings.pop("argumentName", ARGUMENT),
@@ -98,13 +107,17 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         keep_results=None if kept_results is None else source.kept_results(kept_results, kept_in),
         learn=source.learn(settings.pop("learn", False)),
         exports=source.folder(("louver", "exports"), settings.pop("exports", None)),
-        auth=None if auth is None else read_auth(auth, source),
+        auth=clients_auth,
         principal=None if principal is None else read_principal(principal, source),
         audit=None if audit is None else read_audit(audit, source, pseudonyms),
         savings=source.savings(settings.pop("savings", None)),
         version=digest([text, *(each.policy.text_digest for each in upstreams if each.policy is not None)]),
         **settings,
     )
+
+
+def _is_text(parts: HeaderTemplate) -> bool:
+    return all(isinstance(part, str) for part in parts)
 
 
 def read_text(path: Path, opener: Opener) -> str:
@@ -131,9 +144,10 @@ class ConfigSource:
         at = (*SERVERS, name)
         connection = self._http(at, server) if "url" in server else self._stdio(at, server)
         settings = server.get("louver", {})
-        return UpstreamConfig(
+        found = UpstreamConfig(
             name,
             **connection,
+            oauth=self._oauth((*at, "louver", "oauth"), server),
             views=self.folder((*at, "louver", "views"), settings.get("views")),
             schemas=self._schemas((*at, "louver", "schemas"), settings),
             default_views=settings.get("defaultViews", {}),
@@ -144,7 +158,12 @@ class ConfigSource:
             timeout_seconds=settings.get("timeoutSeconds", 30),
             guidance=self._rules((*at, "louver", "guidance"), settings.get("guidance", [])),
             policy=self._policy((*at, "louver", "policy"), settings.get("policy"), pseudonyms),
+            tools=self._tools((*at, "louver", "tools"), settings.get("tools")),
         )
+        if "oauth" in settings and not found.can_log_in:
+            problem = "'oauth' goes with Streamable HTTP, and not with credentials of the configuration"
+            raise self.error_at((*at, "louver", "oauth"), f"{problem}: 'headersHelper', or a secret in headers or URL")
+        return found
 
     def keys(self, written: list[str]) -> tuple[str, ...]:
         places = [("louver", "keys", number) for number in range(len(written))]
@@ -211,6 +230,21 @@ class ConfigSource:
             message = "'audit': no server is under a 'policy', so there is nothing to write down"
             raise self.error_at(("louver", "audit"), message)
 
+    def check_can_return(self, upstreams: Sequence[UpstreamConfig], auth: Auth | None) -> None:
+        """Raise if callers log in for themselves, but it is not known who they are, or where their browsers return."""
+        own = next((each.name for each in upstreams if each.logs_in_callers), None)
+        if own is not None and (auth is None or auth.public_url is None):
+            message = "'for': principals need 'auth' under 'louver' at the top, with a 'resource' that ends with /mcp"
+            raise self.error_at((*SERVERS, own, "louver", "oauth", "for"), message)
+
+    def check_can_exchange(self, upstreams: Sequence[UpstreamConfig], auth: Auth | None) -> None:
+        """Raise if callers' tokens are exchanged, but they bring none of an issuer."""
+        exchanging = next((each.name for each in upstreams if each.exchanges_tokens), None)
+        if exchanging is not None and (auth is None or isinstance(auth.method, Tokens)):
+            message = "'grant': 'token_exchange' needs 'auth' under 'louver' at the top, with 'jwks' or 'introspection'"
+            problem = f"{message}: callers bring tokens of an issuer then"
+            raise self.error_at((*SERVERS, exchanging, "louver", "oauth", "grant"), problem)
+
     def _schemas(self, place: Place, settings: dict[str, Any]) -> Path | None:
         if "schemas" in settings and "policy" in settings:
             # The listed schema, and the answers that fit it, would depend on the caller.
@@ -220,6 +254,14 @@ class ConfigSource:
 
     def _policy(self, place: Place, written: str | None, pseudonyms: bytes) -> Policy | None:
         return None if written is None else Policy.read(self.path.parent / self.string(place, written), pseudonyms)
+
+    def _tools(self, place: Place, written: Any) -> ToolRules | None:
+        if written is None:
+            return None
+        try:
+            return ToolRules.read(written)
+        except InvalidConfig as error:
+            raise self.error_at(place, f"'tools': {error.message}") from None
 
     def _rules(self, at: Place, written: list[dict[str, Any]]) -> tuple[GuidanceRule, ...]:
         rules: list[GuidanceRule] = []
@@ -247,11 +289,51 @@ class ConfigSource:
         url = self.string((*at, "url"), server["url"])
         if not is_url(url):
             raise self.error_at((*at, "url"), "'url': expected a URL that begins with http:// or https://")
-        headers = self._strings((*at, "headers"), server.get("headers", {}))
-        for name, value in headers.items():
+        templates = {
+            name: tuple(self._template((*at, "headers", name), written))
+            for name, written in server.get("headers", {}).items()
+        }
+        return {
+            "transport": "sse" if server.get("type") == "sse" else "http",
+            "url": url,
+            "headers": {name: "".join(map(str, parts)) for name, parts in templates.items() if _is_text(parts)},
+            "header_templates": {name: parts for name, parts in templates.items() if not _is_text(parts)},
+            "headers_helper": self._helper(at, server.get("headersHelper"), url),
+        }
+
+    def _template(self, place: Place, written: str) -> Iterator[str | Path]:
+        """The texts of a header, with the files between them."""
+        for text, file in split_files(written):
+            value = self.string(place, text)
             if not (value.isascii() and value.isprintable()):
-                raise self.error_at((*at, "headers", name), f"{name!r}: expected printable ASCII, in one line")
-        return {"transport": "http", "url": url, "headers": headers}
+                raise self.error_at(place, f"{place[-1]!r}: expected printable ASCII, in one line")
+            yield value
+            if file is not None:
+                yield self.path.parent / Path(file).expanduser()
+
+    def _helper(self, at: Place, written: str | None, url: str) -> HeadersHelper | None:
+        if written is None:
+            return None
+        place = (*at, "headersHelper")
+        try:
+            command = tuple(self.string(place, word) for word in shlex.split(written))
+        except ValueError:
+            raise self.error_at(place, "'headersHelper': a quote is not closed") from None
+        if not command:
+            raise self.error_at(place, "'headersHelper': expected a command")
+        # The names that helpers for Claude Code read.
+        env = {"CLAUDE_CODE_MCP_SERVER_NAME": str(at[-1]), "CLAUDE_CODE_MCP_SERVER_URL": url}
+        return HeadersHelper(command, self.path.parent.absolute(), env)
+
+    def _oauth(self, place: Place, server: dict[str, Any]) -> OAuthSettings:
+        written = server.get("louver", {}).get("oauth")
+        if written is None:
+            return DISCOVERED
+        if "url" not in server:
+            raise self.error_at(place, "'oauth' goes with 'url'")
+        if any(name.lower() == "authorization" for name in server.get("headers", {})):
+            raise self.error_at(place, "'oauth' does not go with the header 'Authorization', which it sends itself")
+        return read_oauth(written, place, self)
 
     def replica_url(self, written: str | None) -> str:
         if written is None:

@@ -116,8 +116,7 @@ def _expected(keyword: str, wanted: Any, rules: dict[str, Any], instance: Any) -
         types = wanted if is_array(wanted) else [wanted]
         return f"expected {' or '.join(_TYPE_NAMES[each] for each in types)}, not {_type_name(instance)}"
     if keyword == "enum":
-        hint = rules.get("x-instead", {}).get(instance) if isinstance(instance, str) else None
-        return f"expected one of {', '.join(map(repr, wanted))}" + (f"; {hint}" if hint else "")
+        return f"expected one of {', '.join(map(repr, wanted))}"
     if "x-of" in rules:
         return f"not possible here. {rules['description']}"
     return f"expected {rules.get('title', 'a text that is not empty')}"

@@ -22,7 +22,7 @@ from louver import __version__
 from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.offload import yielding
 from louver.core.json import digest, is_object, members
-from louver.errors import TooManyProcesses, UnknownResult, UpstreamError
+from louver.errors import LoginRequired, TooManyProcesses, UnknownResult, UpstreamError
 from louver.gateway.clients.revisions import opening_for_modern, with_envelope
 from louver.gateway.routing.dispatch import Dispatcher, is_unavailable, kept_for, opening_of, watching
 from louver.gateway.routing.resource_owners import ResourceOwners
@@ -216,8 +216,12 @@ class AggregateRoutes:
         self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
     ) -> UpstreamList:
         """The list of one upstream, if it answers soon; a later answer is announced to the client."""
-        if kept_for(upstream, caller, method, params) is None and not await _is_available(upstream, caller.client):
+        if kept_for(upstream, caller, method, params) is None and (
+            problem := await _problem_of(upstream, caller.client)
+        ):
             upstream.notify_when_available(caller.client)
+            if method == "tools/list" and isinstance(problem, LoginRequired):
+                return UpstreamList(self._dispatcher.log_in_tools(upstream), is_complete=False)
             return UpstreamList([], is_complete=False)
         other_params = {key: value for key, value in params.items() if key != "_meta"}
         key = upstream.name, method, digest(other_params), _caller_key(caller)

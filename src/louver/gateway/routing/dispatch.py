@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import members
-from louver.errors import UpstreamError, UpstreamUnavailable
+from louver.errors import LoginRequired, UpstreamError, UpstreamUnavailable
 from louver.gateway.clients.input_required import REQUEST_STATE, resolve_input_required
 from louver.gateway.clients.revisions import handshake_result, modern_result, opening_for_handshake, opening_for_modern
 from louver.gateway.upstream.subscriptions import Subscriptions
-from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
+from louver.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError
 from louver.protocol.mcp import INPUT_REQUIRED_METHODS
 from louver.server.policy.raw import Raw
 from louver.server.refusals import error_result
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.clients.input_required import PendingCalls
+    from louver.gateway.routing.log_in import LogIn
+    from louver.gateway.upstream.derived_tools import DerivedTools
     from louver.gateway.upstream.kept_catalogue import KeptAnswers
     from louver.gateway.upstream.policy_guard import Guard
     from louver.gateway.upstream.session import Session
@@ -46,26 +48,65 @@ _SUBSCRIPTION_METHODS = {
 class Dispatcher:
     """Sends requests to upstreams, and converts their answers to the client's revision."""
 
-    def __init__(self, pending_calls: PendingCalls, guards: Mapping[str, Guard | None]) -> None:
+    def __init__(
+        self,
+        pending_calls: PendingCalls,
+        guards: Mapping[str, Guard | None],
+        derived_tools: Mapping[str, DerivedTools] | None = None,  # of the upstreams that have tool rules
+        log_in: Mapping[str, LogIn] | None = None,  # of the upstreams at which callers log in for themselves
+    ) -> None:
         self._pending_calls = pending_calls
         self._guards = guards  # after a reload with another guard a request is refused: its audit would be wrong
+        self._derived_tools = derived_tools or {}
+        self._log_in = log_in or {}
 
     async def send(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The answer, after a second attempt where that is safe; for a failed tool call, an error result."""
         try:
-            return await self.call_once(upstream, caller, method, params)
-        except UpstreamUnavailable as error:
-            # A resumed call cannot start over.
-            if REQUEST_STATE in params or (
-                method not in _RETRYABLE_METHODS and not upstream.is_retryable(method, params)
-            ):
-                return _failure_answer(error, caller, method)
+            if (log_in := self._log_in.get(upstream.name)) is None:
+                return await self._visible(upstream, caller, method, params)
+            return await log_in.answer(caller, method, params, partial(self._visible, upstream, caller, method))
         except UpstreamError as error:
             return _failure_answer(error, caller, method)
+
+    def log_in_tools(self, upstream: Upstream) -> list[dict[str, Any]]:
+        """What an upstream lists to callers who have to log in for themselves first."""
+        log_in = self._log_in.get(upstream.name)
+        return [] if log_in is None else [log_in.tool]
+
+    async def _visible(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The answer by the tool rules; LoginRequired is no answer yet."""
+        if (tools := self._derived_tools.get(upstream.name)) is None:
+            return await self._send(upstream, caller, method, params)
+        if method == "tools/call":
+            params = {**params, "name": await self._tool_name(tools, upstream, caller, params["name"])}
+        result = await self._send(upstream, caller, method, params)
+        return result if method != "tools/list" else await tools.visible_list(result, caller.identity.principal)
+
+    async def _tool_name(self, tools: DerivedTools, upstream: Upstream, caller: Caller, name: str) -> str:
+        """The upstream's name of a tool; tools that are missing or hidden from the caller give the same error."""
+        guard = self._guards.get(upstream.name)
+        session = await upstream.session(caller.client)
+        try:
+            found = await tools.find(session, caller.identity.principal, name)
+        except JsonRpcError as error:
+            raise error if guard is None else guard.enforcer.refusal(error, caller.record) from None
+        if found is None:
+            raise JsonRpcError(code=INVALID_PARAMS, message="Unknown tool")
+        return found
+
+    async def _send(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         try:
             return await self.call_once(upstream, caller, method, params)
-        except UpstreamError as error:
-            return _failure_answer(error, caller, method)
+        except LoginRequired:
+            raise
+        except UpstreamUnavailable:
+            # A resumed call cannot start over.
+            if REQUEST_STATE in params or (
+                method not in _RETRYABLE_METHODS and not upstream.is_retryable(caller.client, method, params)
+            ):
+                raise
+        return await self.call_once(upstream, caller, method, params)
 
     async def call_once(
         self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]

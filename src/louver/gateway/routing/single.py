@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from louver import __version__
 from louver.core.json import members
-from louver.errors import UnknownResult
+from louver.errors import LoginRequired, UnknownResult
+from louver.gateway.clients.revisions import opening_for_modern
 from louver.gateway.routing.dispatch import Dispatcher, opening_of, watching
 from louver.gateway.upstream.list_cache import LIST_CAPABILITIES
 
@@ -52,7 +54,16 @@ class SingleRoute:
         self._can_reload = can_reload  # another may replace it, so every list can change
 
     async def opening(self, client: GatewayClient) -> dict[str, Any]:
-        opening = await opening_of(self._upstream, client, is_live=False)
+        try:
+            opening = await opening_of(self._upstream, client, is_live=False)
+        except LoginRequired:
+            if client.principal is None or not self._dispatcher.log_in_tools(self._upstream):
+                raise
+            # What it has is known once the caller has logged in.
+            self._upstream.notify_when_available(client)
+            declared = {"capabilities": {name: {"listChanged": True} for name in LIST_CAPABILITIES}}
+            opening = {**declared, "serverInfo": {"name": "louver", "version": __version__}}
+            return opening_for_modern(opening) if client.is_modern else opening
         if not self._can_reload:
             return opening
         capabilities = members(opening.get("capabilities"))

@@ -54,11 +54,15 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from louver.gateway.gateway import Gateway
+    from louver.gateway.login.links import LoginLinks
     from louver.jsonrpc.codec import RequestId
 
 PATH: Final = "/mcp"
 READY_PATH: Final = "/readyz"
 """With `?verbose` it reports more, to clients that are admitted."""
+
+LOGIN_PAGES: Final = ("/oauth/login", "/oauth/callback")
+"""Where callers log in to servers for themselves, by links (`login/pages.py`)."""
 
 _ROUTING_HEADERS: Final = (VERSION_HEADER, METHOD_HEADER, NAME_HEADER)
 _STATUS: Final = {
@@ -93,6 +97,8 @@ class McpEndpoint:
         exchange = HttpExchange(scope, receive, send, self._fold(tuple(scope["headers"])))
         # A mounted application gets the whole path, and where it is mounted.
         path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if path in LOGIN_PAGES and self._gateway.login_links is not None:
+            return self._log_in(exchange, self._gateway.login_links, scope, receive, send)
         if path not in (PATH, READY_PATH):
             return exchange.respond_text(404, "Not Found")
         if (refused := self._refused(exchange)) is not None:
@@ -105,6 +111,23 @@ class McpEndpoint:
         await receive()
         await self.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+    async def _log_in(
+        self, exchange: HttpExchange, links: LoginLinks, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        # The pages check the origin by themselves: the gateway's own is no client's.
+        if (refused := self._sources.refused({**exchange.headers, "origin": ""})) is not None:
+            await exchange.respond_text(*refused)
+        elif not self._requests.take(exchange.peer):
+            await exchange.refuse_for_now(429, "Too many open requests of one client")
+        else:
+            # Lazy import, since most gateways have no such pages.
+            from louver.gateway.login.pages import LoginPages
+
+            try:
+                await LoginPages(links)(scope, receive, send)
+            finally:
+                self._requests.give_back(exchange.peer)
 
     async def _report(self, exchange: HttpExchange) -> None:
         """Answer with the state of each server behind, and the version of the configuration."""

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
 
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamUnavailable
 from louver.gateway.transports.event_stream import EVENT_STREAM
@@ -35,13 +36,26 @@ if TYPE_CHECKING:
 
 _SESSION_LOST = "the upstream knows the session no more: HTTP 404"
 
+_CREDENTIAL_STATUSES = (401, 403)
+
 _REFUSALS = {
-    **dict.fromkeys((401, 403), "the upstream does not take the gateway's credentials:"),
+    405: 'the upstream takes no such request, as with the older SSE (then "type" is "sse"):',
+    **dict.fromkeys(_CREDENTIAL_STATUSES, "the upstream does not take the gateway's credentials:"),
     **dict.fromkeys((301, 302, 303, 307, 308), "the upstream redirects, which is not followed:"),
 }
 
 # Statuses that concern the gateway or the whole upstream, not one request.
 _GLOBAL_STATUSES = frozenset({401, 403, 407, 429, 502, 503, 504})
+
+
+class Credentials(Protocol):
+    """Headers that authorize requests, and may change from one to the next; shared by all transports of an upstream."""
+
+    async def headers(self) -> Mapping[str, str]: ...
+
+    async def on_refused(self, sent: Mapping[str, str], status: int, challenge: str | None, /) -> bool:
+        """Whether a refused request can be sent again, with other headers."""
+        ...
 
 
 class Endpoint:
@@ -51,6 +65,7 @@ class Endpoint:
         headers: Mapping[str, str],
         budgets: UpstreamBudgets,
         on_session_lost: Callable[[str], None],
+        credentials: Credentials | None = None,
     ) -> None:
         self.is_modern = False
         self._version: str | None = None
@@ -59,6 +74,7 @@ class Endpoint:
         self._budgets = budgets
         self._headers = {name.lower(): value for name, value in headers.items()}
         self._on_session_lost = on_session_lost  # called with the reason when the upstream no longer knows the session
+        self._credentials = credentials
         self._connections: ConnectionPool | None = None
         self._resuming = 0
         self._not_resuming = asyncio.Event()
@@ -137,7 +153,29 @@ class Endpoint:
     def _request(self, verb: str, headers: Mapping[str, str], content: bytes = b"") -> Awaitable[Response]:
         if self._connections is None:
             raise UpstreamUnavailable("the connection is closed")
-        return self._connections.request(verb, {**self._headers, **headers}, content)
+        send = partial(self._connections.request, verb, body=content)
+        if self._credentials is None:
+            return send({**self._headers, **headers})
+        return send_authorized(self._credentials, lambda sent: send({**self._headers, **sent, **headers}))
+
+
+async def send_authorized(
+    credentials: Credentials, send: Callable[[Mapping[str, str]], Awaitable[Response]]
+) -> Response:
+    """The response to a request with the current credentials. One that is refused may be sent again with others."""
+    sent = await credentials.headers()
+    response = await send(sent)
+    if response.status not in _CREDENTIAL_STATUSES:
+        return response
+    try:
+        is_renewed = await credentials.on_refused(sent, response.status, response.header("www-authenticate"))
+    except BaseException:  # cancellation must close the response too
+        response.close()
+        raise
+    if not is_renewed:
+        return response
+    response.close()
+    return await send(await credentials.headers())
 
 
 def _routing_headers(method: str, params: dict[str, Any]) -> dict[str, str]:

@@ -62,7 +62,7 @@ class EventStream:
         decoder = SseDecoder()
         read_bytes = 0  # in this turn
         while (piece := await _next_piece(response)) is not None:
-            for part in _parts(piece):
+            for part in in_parts(piece):
                 for event in decoder.feed(part):
                     self._record(event)
                     is_message = event.data and event.type == "message"
@@ -116,7 +116,7 @@ def is_answer(message: Message, request_id: int) -> bool:
     return message.id == request_id or (message.id is None and "error" in message.body)
 
 
-def _parts(piece: bytes) -> Iterator[bytes]:
+def in_parts(piece: bytes) -> Iterator[bytes]:
     """A piece in parts of at most `MAX_LINES_A_TURN` lines: it can hold a quarter of a million."""
     has_many_lines = piece.count(b"\n") + piece.count(b"\r") > MAX_LINES_A_TURN
     size = MAX_LINES_A_TURN if has_many_lines else max(len(piece), 1)

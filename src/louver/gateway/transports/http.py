@@ -33,6 +33,7 @@ from louver.limits import MAX_RESUMPTIONS, UPSTREAM_GOODBYE_SECONDS, UPSTREAM_SE
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator, Mapping
 
+    from louver.gateway.transports.endpoint import Credentials
     from louver.gateway.transports.transport import Call, Listener
     from louver.http1.connection import Response
     from louver.jsonrpc.codec import Message, Params
@@ -51,10 +52,11 @@ class HttpTransport:
         listener: Listener,
         budgets: UpstreamBudgets | None = None,  # shared by all transports of the upstream
         logger: logging.Logger | None = None,
+        credentials: Credentials | None = None,  # besides the headers
     ) -> None:
         self._logger = logger or logging.getLogger("louver.upstream")
         self._budgets = budgets or UpstreamBudgets()
-        self._endpoint = Endpoint(url, headers or {}, self._budgets, self._on_session_lost)
+        self._endpoint = Endpoint(url, headers or {}, self._budgets, self._on_session_lost, credentials)
         self._listener = listener
         self._ids = count(1)
         self._pending: set[Interruptible] = set()

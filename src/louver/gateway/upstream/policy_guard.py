@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from louver.gateway.clients.revisions import modern_result
+from louver.gateway.upstream.tool_lookup import ToolLookup
 from louver.jsonrpc.errors import INVALID_REQUEST, JsonRpcError
 from louver.server.policy.visible_answers import VisibleAnswers
 from louver.server.policy.visible_tools import with_distinct_names
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Guard(VisibleAnswers):
     def __init__(self, enforcer: PolicyEnforcer) -> None:
         super().__init__(enforcer)
-        self._tools: WeakKeyDictionary[Session, tuple[int, dict[str, dict[str, Any]]]] = WeakKeyDictionary()
+        self._tools = ToolLookup(with_distinct_names)
 
     def filtered(self, caller: Caller) -> Caller:
         return FilteredCaller(caller, self.enforcer)
@@ -55,25 +55,13 @@ class Guard(VisibleAnswers):
         return await self.visible(method, tool, principal, record, partial(ask, self.filtered(caller), params))
 
     async def _tool(self, session: Session, name: str, principal: Principal, record: CallRecord) -> dict[str, Any]:
-        """The definition of a tool. One that is hidden from the caller is looked for as long as a missing one."""
-        if (tool := self._known_tool(session, name, principal)) is not None:
-            return tool
-        generation = session.lists.generation
+        """The definition of a tool; tools that are missing or hidden from the caller give the same error."""
+        is_served = partial(self.enforcer.serves, principal=principal)
         try:
-            tools = await session.tools()
+            tool = await self._tools.find(session, name, is_served)
         except JsonRpcError as error:
             raise self.enforcer.refusal(error, record) from None
-        by_name = {tool["name"]: tool for tool in with_distinct_names(tools)}
-        self._tools[session] = (generation, by_name)
-        return self.check_served(by_name.get(name), principal)
-
-    def _known_tool(self, session: Session, name: str, principal: Principal) -> dict[str, Any] | None:
-        """A tool of the last list, if the caller is served it and no list has changed since."""
-        known = self._tools.get(session)
-        if known is None or known[0] != session.lists.generation:
-            return None
-        tool = known[1].get(name)
-        return tool if tool is not None and self.enforcer.serves(tool, principal) else None
+        return self.check_served(tool, principal)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from louver.concurrency.backoff import Backoff
 from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.offload import in_thread
 from louver.core.json import digest, members
-from louver.errors import TooManyProcesses, UpstreamError, UpstreamUnavailable
+from louver.errors import LoginFailed, LoginRequired, TooManyProcesses, UpstreamError, UpstreamUnavailable
 from louver.gateway.clients.client import GatewayClient
 from louver.gateway.clients.revisions import is_modern
 from louver.gateway.config.model import COMMAND_LINE_SERVER
@@ -43,6 +43,7 @@ from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, TOOLS_CHANGED
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator
 
+    from louver.catalogue.grants import PrincipalKey
     from louver.gateway.transports.transport import Listener, Transport
     from louver.gateway.upstream.availability import AvailabilityListeners
     from louver.gateway.upstream.kept_catalogue import CatalogueFolder
@@ -67,6 +68,7 @@ class UpstreamSettings:
     catalogues: CatalogueFolder | None = None  # `None`: clients wait for the upstream to open
     place: str = ""  # digest of how the upstream is started or reached
     processes: ProcessBudget | None = None  # for sessions that are processes, which end when nobody uses them
+    of_principal: Callable[[PrincipalKey], UpstreamSettings] | None = None  # `None`: the same for all callers
 
 
 @dataclass(slots=True)
@@ -144,6 +146,11 @@ class Upstream:
     def state(self) -> Literal["up", "down", "unused"]:
         """Whether it is there; `unused` if nobody has needed it yet."""
         return "up" if self.is_up else "unused" if self.problem is None else "down"
+
+    @property
+    def idle_s(self) -> float:
+        """For how long nobody has used it, in seconds."""
+        return 0.0 if self._opening else min((each.idle_s for each in self._sessions.values()), default=UNUSED_S + 1)
 
     @property
     def is_isolated(self) -> bool:
@@ -240,7 +247,7 @@ class Upstream:
         if not client.is_closed:
             self._slot(self._key(client)).subscribers.levels[client] = client.log_level = level
 
-    def is_retryable(self, method: str, params: Params) -> bool:
+    def is_retryable(self, client: GatewayClient, method: str, params: Params) -> bool:
         """Whether a request calls a tool that is declared safe to call again."""
         return method == "tools/call" and self._tool_pins.is_retryable((params or {}).get("name"))
 
@@ -416,6 +423,10 @@ class Upstream:
             await session.open()
         except TooManyProcesses:
             raise
+        except (LoginFailed, LoginRequired) as error:
+            # No failure of the upstream: it can open as soon as somebody has logged in.
+            self.problem = error.message
+            raise type(error)(f"upstream {self.name!r} is not there: {error.message}") from None
         except UpstreamError as error:
             raise self._record_failure(error.message) from None
         except RefusesAllRequests as error:

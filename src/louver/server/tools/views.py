@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.entry import Entry
 from louver.catalogue.files.output_schemas import SchemaFiles
-from louver.catalogue.files.shipped_views import COMPACT, ready_views
+from louver.catalogue.files.shipped_views import COMPACT
 from louver.catalogue.files.views import ViewFile, ViewFolder, find_mismatch, find_mismatches
 from louver.catalogue.plan_cache import Plans
 from louver.core.projection.view import Views
@@ -39,7 +39,7 @@ class ToolViews:
         views: str | os.PathLike[str] | Mapping[str, Mapping[str, Any]] | None,
         defaults: Mapping[str, str],
         folders: Mapping[str, Path] | None = None,  # prefix of tool names -> folder; its files omit the prefix
-        shipped: Mapping[str, Callable[[], str | None]] | None = None,  # prefix -> the server's name for itself
+        shipped: Mapping[str, Callable[[str], ViewFile | None]] | None = None,  # prefix -> finds a tool's shipped file
         hides: Callable[[str, FieldPath], bool] | None = None,  # whether the caller may not know a tool's path
         schemas: SchemaFiles | None = None,
         learned: Callable[[str], tuple[str, ...]] | None = None,  # fields in earlier answers of a tool
@@ -140,9 +140,9 @@ class ToolViews:
         return self._shipped_file(tool)
 
     def _shipped_file(self, tool: str) -> ViewFile | None:
-        for prefix, name in self._shipped.items():
-            if tool.startswith(prefix) and (views := ready_views(name())) is not None:
-                return views.find(tool.removeprefix(prefix))
+        for prefix, find in self._shipped.items():
+            if tool.startswith(prefix) and (file := find(tool.removeprefix(prefix))) is not None:
+                return file
         return None
 
 

@@ -1,0 +1,1 @@
+"""OAuth logins at HTTP upstreams: kept sealed, renewed by the gateway, and given to requests."""

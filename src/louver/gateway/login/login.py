@@ -1,0 +1,49 @@
+"""A login at one server: its tokens, and all that renewing them needs, so that a restart discovers nothing again."""
+
+from __future__ import annotations
+
+from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken, ProtectedResourceMetadata
+from pydantic import BaseModel, ConfigDict, Field
+
+from louver.limits import LOGIN_AHEAD_S, LOGIN_AHEAD_SHARE
+
+
+class Login(BaseModel):
+    """Times are seconds of the wall clock, since a login outlives the process. Its `repr` has no secret."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tokens: OAuthToken = Field(repr=False)
+    client: OAuthClientInformationFull = Field(repr=False)
+    metadata: OAuthMetadata | None = Field(repr=False)  # of the authorization server
+    resource: ProtectedResourceMetadata | None = Field(repr=False)
+    issuer: str | None  # as the resource names it
+    challenge: str | None = Field(repr=False)  # the header `WWW-Authenticate` that began it
+    obtained_at: float
+    wanted_scope: str | None = None  # that the server has asked for since
+    problem: str | None = None  # why it cannot be renewed
+
+    @property
+    def authorization(self) -> str:
+        """The header for requests."""
+        return f"Bearer {self.tokens.access_token}"
+
+    @property
+    def expires_at(self) -> float | None:
+        return None if self.tokens.expires_in is None else self.obtained_at + self.tokens.expires_in
+
+    @property
+    def is_renewable(self) -> bool:
+        return self.problem is None and (
+            self.tokens.refresh_token is not None or "client_credentials" in self.client.grant_types
+        )
+
+    @property
+    def renew_at(self) -> float | None:
+        """When to renew it, ahead of its end; `None`: not until the server refuses it."""
+        if self.expires_at is None or not self.is_renewable:
+            return None
+        return self.expires_at - min(LOGIN_AHEAD_S, LOGIN_AHEAD_SHARE * (self.expires_at - self.obtained_at))
+
+    def has_expired(self, now: float) -> bool:
+        return self.expires_at is not None and now >= self.expires_at

@@ -1,0 +1,100 @@
+"""Requests to an authorization server: limited in size and time, without environment proxies.
+
+Metadata of a server elsewhere may not lead to this machine or network, and nothing is sent without encryption, except
+to this machine. A response is described by its status and OAuth error code alone: texts may quote what was sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final, Self
+
+import httpx2
+
+from louver.errors import AuthUnavailable, LoginFailed
+from louver.gateway.auth.fetch import read_body
+from louver.http1.pool import ssl_context
+from louver.limits import AUTH_FETCH_S
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_ERROR_CODE: Final = re.compile(r'"error"\s*:\s*"([a-z_]{1,60})"')
+
+# Some servers refuse with status 200.
+_REFUSALS: Final = (200, 400, 401, 403)
+_TRANSIENT: Final = ("server_error", "slow_down", "temporarily_unavailable")
+
+
+class AuthorizationRequests:
+    def __init__(self, server_url: str) -> None:
+        self.status: int | None = None  # of the last response
+        self.error: str | None = None  # the OAuth error code in it
+        self._server = httpx2.URL(server_url)
+        self._client = httpx2.AsyncClient(
+            verify=ssl_context(), trust_env=False, follow_redirects=False, timeout=AUTH_FETCH_S
+        )
+
+    async def __aenter__(self) -> Self:
+        await self._client.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._client.__aexit__(kind, error, trace)
+
+    async def send(self, request: httpx2.Request) -> httpx2.Response:
+        self.check_address(request.url)
+        request.headers["accept-encoding"] = "identity"
+        try:
+            async with asyncio.timeout(AUTH_FETCH_S):
+                response = await self._client.send(request, stream=True)
+                try:
+                    body = await read_body(response)
+                finally:
+                    await response.aclose()
+        except AuthUnavailable as error:
+            raise LoginFailed(error.message) from None
+        except (httpx2.HTTPError, OSError) as error:  # TimeoutError included
+            raise LoginFailed(f"{_origin(request.url)} cannot be asked: {type(error).__name__}") from None
+        found = _ERROR_CODE.search(body.decode("utf-8", "replace"))
+        self.status, self.error = response.status_code, None if found is None else found[1]
+        bounded = httpx2.Response(response.status_code, headers=response.headers, content=body, request=request)
+        # The SDK's provider follows redirects within an origin.
+        bounded.next_request = response.next_request
+        return bounded
+
+    @property
+    def refusal(self) -> str:
+        """The last response, in a sentence."""
+        code = "" if self.error is None else f", {self.error}"
+        return f"the authorization server answers with HTTP {self.status}{code}"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the last response refuses for good."""
+        return self.error is not None and self.error not in _TRANSIENT and self.status in _REFUSALS
+
+    def check_address(self, url: httpx2.URL) -> None:
+        is_local = _is_local(url.host)
+        if is_local and not _is_local(self._server.host):
+            problem = f"the server names {_origin(url)}, an address of this machine or network"
+            raise LoginFailed(f"{problem}: it is not asked")
+        if url.scheme != "https" and not (url.scheme == "http" and is_local):
+            raise LoginFailed(f"the server names {_origin(url)}: expected https://")
+
+
+def _is_local(host: str) -> bool:
+    if host.rstrip(".").rpartition(".")[2] == "localhost":
+        return True
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return False
+
+
+def _origin(url: httpx2.URL) -> str:
+    return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"

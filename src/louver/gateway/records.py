@@ -1,0 +1,84 @@
+"""What a gateway writes about its calls: audit records, which may be shipped, and counters of savings."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from louver.concurrency.background import BackgroundTasks
+from louver.gateway.metrics import count_answer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from louver.gateway.config.model import AuditSettings, Config
+    from louver.server.audit.shipper import Shipper
+    from louver.server.audit.writer import AuditWriter
+    from louver.server.savings.counter import SavingsCounter
+
+logger = logging.getLogger(__name__)
+
+
+class Records:
+    def __init__(self, savings_file: Path | None) -> None:
+        self._default_savings_file = savings_file
+        self._audit_settings: AuditSettings | None = None
+        self._shipper: Shipper | None = None
+        self._closing = BackgroundTasks(logger)
+        self.audit: AuditWriter | None = None
+        self.savings: SavingsCounter | None = None
+        self.savings_file: Path | None = None
+
+    def open_audit(self, settings: AuditSettings | None) -> None:
+        """Open the audit log of a configuration, unless it is open; AuditFailed if it cannot be written."""
+        if settings == self._audit_settings:
+            return
+        audit, shipper = (None, None) if settings is None else _open_audit(settings)
+        if self.audit is not None:
+            self.audit.close()
+        if self._shipper is not None:
+            self._closing.start(self._shipper.close())
+        self.audit, self._audit_settings, self._shipper = audit, settings, shipper
+
+    def count_savings(self, config: Config) -> None:
+        """Count savings in the file that a configuration wants; the counters of that file are reused."""
+        file = self._default_savings_file if config.savings is None else config.savings or None
+        if file != self.savings_file:
+            if self.savings is not None:
+                self._closing.start(self.savings.close())
+            self.savings, self.savings_file = None if file is None else _savings_counter(file), file
+
+    def start_shipping(self) -> None:
+        if self._shipper is not None:
+            self._shipper.start()
+
+    async def close(self) -> None:
+        """Close the audit log, and write the last savings."""
+        if self.audit is not None:
+            self.audit.close()
+        if self._shipper is not None:
+            await self._shipper.close()
+        await self._closing.wait()
+        if self.savings is not None:
+            await self.savings.close()
+
+
+def _open_audit(settings: AuditSettings) -> tuple[AuditWriter, Shipper | None]:
+    # Lazy imports: only an audit needs SQLite.
+    from louver.server.audit.writer import AuditWriter
+
+    if settings.ship_to is None:
+        return AuditWriter(settings.file, settings.retention_days), None
+    from louver.server.audit.shipper import Shipper, open_destination
+    from louver.server.audit.spool import Spool
+
+    destination = open_destination(settings.ship_to)
+    writer = AuditWriter(settings.file, settings.retention_days, shipping_key=settings.shipping_key)
+    return writer, Shipper(Spool(settings.file), destination)
+
+
+def _savings_counter(file: Path) -> SavingsCounter:
+    # Lazy import, as in `_open_audit`.
+    from louver.server.savings.counter import SavingsCounter
+
+    return SavingsCounter(file, on_counted=count_answer)
