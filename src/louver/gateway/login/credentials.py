@@ -88,7 +88,8 @@ class LoginCredentials:
                 raise self._required("nobody is logged in")
             await self._replaced(None, challenge)
         elif sent.get("authorization") == login.authorization:
-            if self._clock() - login.obtained_at < LOGIN_FRESH_S:
+            # Below 0 the clock was put back since.
+            if 0 <= self._clock() - login.obtained_at < LOGIN_FRESH_S:
                 raise self._required("the server refuses the login")
             await self._renewed(login)
         return True
