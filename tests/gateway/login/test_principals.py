@@ -8,6 +8,7 @@ import subprocess
 from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
+import httpx2
 import pytest
 
 from gateway.auth.guarded import bearing
@@ -21,6 +22,9 @@ from louver.errors import InvalidConfig
 from louver.gateway.config.read import as_config
 from louver.gateway.gateway import Gateway
 from louver.gateway.login.folder import LoginFolder
+from louver.gateway.login.links import LoginLinks
+from louver.gateway.login.notes import LoginNotes
+from louver.gateway.login.pages import LoginPages
 
 pytestmark = pytest.mark.anyio
 
@@ -158,6 +162,15 @@ async def test_a_link_is_used_once_and_only_by_the_button_of_its_page(gateway):
         assert (await visitor.agree(link)).status_code == 404
         assert (await visitor.client.get(link)).status_code == 404
         assert await link_of(client) != link
+
+
+@pytest.mark.parametrize(("public", "origin"), [("https://Gateway.Example:443", "https://gateway.example")])
+async def test_the_button_is_known_by_the_origin_as_browsers_write_it(public, origin, tmp_path):
+    """Ours: a capital letter in 'resource' made each login impossible."""
+    pages = LoginPages(LoginLinks(public, dict, LoginFolder(tmp_path), LoginNotes(None)))
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(pages), base_url=public) as client:
+        found = [await client.post("/oauth/login?link=x", headers={"origin": each}) for each in (origin, "https://x")]
+    assert [each.status_code for each in found] == [404, 403]
 
 
 async def test_a_login_comes_back_only_in_the_browser_that_has_agreed_and_once(gateway):

@@ -10,8 +10,8 @@ from __future__ import annotations
 import secrets
 from html import escape
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
+import httpx2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -36,9 +36,10 @@ _USED: Final = "This link was used, or is too old: call the tool again for anoth
 class LoginPages:
     def __init__(self, links: LoginLinks) -> None:
         self._links = links
-        parts = urlsplit(links.public_url)
-        self._origin = f"{parts.scheme}://{parts.netloc}"
-        self._is_secure = parts.scheme == "https"
+        # As browsers write it: in lower case, without a port that goes without saying.
+        url = httpx2.URL(links.public_url)
+        self._origin = f"{url.scheme}://{url.netloc.decode('ascii')}"
+        self._is_secure = url.scheme == "https"
         # No other host can set a cookie with the prefix. Source: RFC 6265bis, 4.1.3.2.
         self._cookie = "__Host-louver-login" if self._is_secure else "louver-login"
 
