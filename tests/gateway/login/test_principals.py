@@ -189,6 +189,21 @@ async def test_a_login_comes_back_only_in_the_browser_that_has_agreed_and_once(g
         assert await whose(client)
 
 
+async def test_each_server_has_a_callback_of_its_own(url, tmp_path):
+    """RFC 9700, 4.4.2: a code of one server's authorization server is sent to no other, also where none sends `iss`."""
+    with gateway_of(tmp_path, {"tracker": url, "wiki": url}) as served:
+        async with bearing(served.url, "t-ann") as client, Visitor() as visitor:
+            tools = [tool["name"] for tool in (await client.result("tools/list"))["tools"]]
+            pages = [(await visitor.agree(await link_of(client, each))).headers["location"] for each in tools]
+            backs = [await visitor.returns(page) for page in pages]
+            assert [urlsplit(back).path for back in backs] == ["/oauth/callback/tracker", "/oauth/callback/wiki"]
+            crossed = [
+                f"{other.partition('?')[0]}?{urlsplit(back).query}"
+                for back, other in zip(backs, backs[::-1], strict=True)
+            ]
+            assert [(await visitor.client.get(each)).status_code for each in (*crossed, *backs)] == [400, 400, 200, 200]
+
+
 async def test_no_secret_of_a_login_is_in_a_log_a_span_an_audit_or_a_file(url, tmp_path):
     """Step 17: canaries, also of links, codes, states and cookies; under a policy."""
     rules = [{"name": "all", "deny": ["**.nothing"]}]
@@ -216,7 +231,7 @@ async def test_no_secret_of_a_login_is_in_a_log_a_span_an_audit_or_a_file(url, t
     secrets |= {login.tokens.access_token, login.tokens.refresh_token, login.client.client_secret}
     with served.process.stdout as access_log:
         seen += [*served.said, access_log.read()]
-    assert "GET /oauth/callback" in seen[-1]
+    assert "GET /oauth/callback/tracker" in seen[-1]
     assert any('"tools/call whose"' in line for line in seen)
     assert not [text for text in seen if holds(text.encode(), secrets)]
     assert (tmp_path / "audit.db").exists()
@@ -227,7 +242,7 @@ async def test_no_secret_of_a_login_is_in_a_log_a_span_an_audit_or_a_file(url, t
 async def test_a_foreign_state_is_refused(gateway, query):
     """RFC 6749, 10.12."""
     async with Visitor() as visitor:
-        back = gateway.url.replace("/mcp", "/oauth/callback") + query
+        back = gateway.url.replace("/mcp", "/oauth/callback/tracker") + query
         assert (await visitor.client.get(back, headers={"cookie": b"louver-login=\xe9"})).status_code == 400
 
 
@@ -236,7 +251,7 @@ async def test_a_login_that_is_not_granted_is_told_in_the_browser(gateway):
     async with bearing(gateway.url, "t-other") as client, Visitor() as visitor:
         page = (await visitor.agree(await link_of(client))).headers["location"]
         state = re.search(r"state=([^&]+)", page)[1]
-        back = gateway.url.replace("/mcp", "/oauth/callback") + f"?error=access_denied&state={state}"
+        back = gateway.url.replace("/mcp", "/oauth/callback/tracker") + f"?error=access_denied&state={state}"
         refused = await visitor.client.get(back)
         assert (refused.status_code, "does not grant the login" in refused.text) == (400, True)
         await link_of(client)
@@ -246,10 +261,10 @@ async def test_nothing_but_the_two_pages_is_outside_of_authentication(tmp_path, 
     """Ours."""
     with gateway_of(tmp_path, {"tracker": url}) as served:
         async with Visitor() as visitor:
-            for path in ("/oauth", "/oauth/login/", "/oauth/callback/x", "/OAUTH/login"):
+            for path in ("/oauth", "/oauth/login/", "/oauth/callback", "/OAUTH/login"):
                 assert (await visitor.client.get(served.url.replace("/mcp", path))).status_code == 401
             for method in ("PUT", "DELETE", "POST"):
-                back = served.url.replace("/mcp", "/oauth/callback")
+                back = served.url.replace("/mcp", "/oauth/callback/tracker")
                 assert (await visitor.client.request(method, back)).status_code == 404
             foreign = await visitor.client.get(
                 served.url.replace("/mcp", "/oauth/login"), headers={"host": "a.example"}
