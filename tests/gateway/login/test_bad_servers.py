@@ -205,6 +205,22 @@ async def test_an_authorization_endpoint_keeps_its_query(tmp_path):
     assert (query["p"], query["response_type"]) == (["policy"], ["code"])
 
 
+async def test_an_authorization_server_that_has_forgotten_the_client_registers_another(tmp_path):
+    """Ours: without its memory it would refuse each login in the browser, where nobody here sees it."""
+    with answering() as server:
+        server.answers["/token"] |= {"refresh_token": "renew"}
+        server.answers["/register"] |= {"redirect_uris": [Puppet().user_agent.redirect_uri]}
+        of, store = upstream(f"{server.url}/mcp"), LoginFolder(tmp_path)
+        await log_in(of, store, Puppet().user_agent)
+        login = await log_in(of, store, Puppet().user_agent)
+        assert server.requests.count("/register") == 1
+        server.answers["/token"] = (401, {"error": "invalid_client"})
+        await store.write(of.login_id, await Flow(of, login).refresh(login, login.obtained_at))
+        server.answers["/token"] = {"access_token": SECRET, "token_type": "Bearer"}
+        await log_in(of, store, Puppet().user_agent)
+        assert server.requests.count("/register") == 2
+
+
 @pytest.mark.parametrize("seconds", [0, -1])
 async def test_a_token_for_no_time_is_used_until_it_is_refused(seconds, tmp_path):
     """Ours: it would be renewed for each request."""

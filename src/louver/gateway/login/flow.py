@@ -251,9 +251,11 @@ def _configured_client(settings: OAuthSettings) -> OAuthClientInformationFull | 
 
 
 def _registered_client(login: Login, user_agent: UserAgent | None) -> OAuthClientInformationFull | None:
-    """The client of a login, unless it is registered for other addresses to return to, or fewer scopes."""
+    """The client of a login, unless it is registered for other addresses to return to, or fewer scopes, or no more."""
     if user_agent is None:
         return login.client
+    if login.problem is not None:
+        return None
     if user_agent.redirect_uri not in map(str, login.client.redirect_uris or ()):
         return None
     wanted, scope = login.wanted_scope, login.client.scope
