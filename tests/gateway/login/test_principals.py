@@ -189,6 +189,14 @@ async def test_a_login_comes_back_only_in_the_browser_that_has_agreed_and_once(g
         assert await whose(client)
 
 
+async def test_no_cache_gives_the_lists_of_a_login_to_others(fresh):
+    """Step 17: caches stay per principal. The server says `public`."""
+    async with bearing(fresh.url, "t-ann", STATELESS) as client, Visitor() as visitor:
+        await visitor.log_in(await link_of(client))
+        answers = [await client.result(method) for method in ("tools/list", "prompts/list", "server/discover")]
+    assert [each["cacheScope"] for each in answers] == ["private"] * 3
+
+
 async def test_each_server_has_a_callback_of_its_own(url, tmp_path):
     """RFC 9700, 4.4.2: a code of one server's authorization server is sent to no other, also where none sends `iss`."""
     with gateway_of(tmp_path, {"tracker": url, "wiki": url}) as served:
