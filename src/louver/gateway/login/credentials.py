@@ -72,9 +72,9 @@ class LoginCredentials:
 
     async def on_refused(self, sent: Mapping[str, str], status: int, challenge: str | None) -> bool:
         """Whether a refused request can be sent again, with other headers; LoginRequired if somebody has to log in."""
-        is_asked = challenge is not None and _BEARER.search(challenge) is not None
+        wants_login = challenge is not None and _BEARER.search(challenge) is not None
         # Before 2025-06-18 servers refused tokens without a challenge.
-        if not is_asked and not (status == 401 and (sent or self._is_service)):
+        if not wants_login and not (status == 401 and (sent or self._is_service)):
             return False
         # Imported only now: a server that refuses nobody needs no SDK.
         from louver.gateway.login.flow import challenge_field
