@@ -39,6 +39,7 @@ HELD = {
     "louver.gateway.config.validate._validator": "a schema of the package, read once",
     "louver.gateway.config.validate.schema": "a schema of the package, read once",
     "louver.gateway.login.flow._IN_FLOW": "of the task",
+    "louver.gateway.login.seal_key._UNANSWERED": "questions to the user, who is one for all",
     "louver.gateway.middleware.picker_app._document": "a file of the package, read once",
     "louver.http1.pool.ssl_context": "whom the machine trusts, read once",
     "louver.http1.server._header_line": "what a pure function has given",

@@ -9,6 +9,7 @@ ONLY_DEEP = {
     "tests/docs/test_picture.py::test_the_table_is_what_the_doctor_prints_today": "installs servers on first use",
     "tests/docs/test_site.py": "the site generator, installed on first use; the index is tested every day",
     "tests/fuzz/readers/test_readers.py::test_new_inputs_are_read": "needs atheris; kept inputs are read every day",
+    "tests/gateway/login/test_exchange_oidc_provider.py": "a certified authorization server, installed on first use",
     "tests/gateway/login/test_oidc_provider.py": "a certified authorization server, installed on first use",
     "tests/gateway/login/test_official_suite.py": "the official suite, installed on first use",
     "tests/gateway/ui/test_page.py::test_axe_finds_nothing": "axe-core, installed on first use",

@@ -143,7 +143,10 @@ async def test_an_endpoint_without_encryption_is_not_used(member, tmp_path):
 
 @pytest.mark.parametrize(
     "address",
-    ["http://127.0.0.1:9", "http://localhost:9", "https://a.localhost.", "https://169.254.169.254", "https://[::1]"],
+    [
+        *("http://127.0.0.1:9", "http://localhost:9", "https://a.localhost.", "https://169.254.169.254"),
+        *("https://[::1]", "https://[::ffff:10.0.0.1]", "https://127.1", "https://2130706433", "https://0x7f.1."),
+    ],
 )
 async def test_a_server_elsewhere_cannot_name_an_address_of_this_network(address, tmp_path):
     """Ours: the gateway would ask there in the place of the server."""
@@ -151,6 +154,80 @@ async def test_a_server_elsewhere_cannot_name_an_address_of_this_network(address
     run = Flow(server, None, Browser().user_agent)
     with pytest.raises(LoginFailed, match="an address of this machine or network: it is not asked"):
         await run.log_in(f'Bearer resource_metadata="{address}/x"', lambda: 0.0)
+
+
+async def test_only_this_machine_is_asked_without_encryption(tmp_path):
+    """Ours: on the network of a server of this machine, others listen."""
+    with answering() as server:
+        server.answers[METADATA]["token_endpoint"] = "http://192.168.0.9/token"
+        assert await fails(server, tmp_path) == "the server names http://192.168.0.9: expected https://"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *({"access_token": token} for token in ("", "a b", "x\r\nX-Evil: 1", "\u20ac", "a" * 20_000)),
+        {"expires_in": 10**400},
+    ],
+)
+async def test_an_answer_that_no_request_can_follow_is_refused(changed, tmp_path):
+    """Ours: a login would be kept whose every request fails."""
+    with answering() as server:
+        server.answers["/token"] |= changed
+        message = await fails(server, tmp_path)
+    assert "cannot be used" in message
+
+
+@pytest.mark.parametrize(
+    "challenge",
+    [
+        *('Bearer realm="f\xfcr alle"', f'Bearer scope="{"x " * 50_000}"', 'Bearer resource_metadata="http://["'),
+        'Bearer resource_metadata="http://127.0.0.1:70000/"',
+    ],
+)
+async def test_a_challenge_that_cannot_be_followed_is_no_accident(challenge):
+    """Ours."""
+    with answering() as server:
+        flow = Flow(upstream(f"{server.url}/mcp"), None, Puppet().user_agent)
+        try:
+            assert await flow.log_in(challenge, lambda: 0.0)
+        except LoginFailed:
+            assert "realm" not in challenge
+
+
+async def test_an_authorization_endpoint_keeps_its_query(tmp_path):
+    """RFC 6749, 3.1."""
+    with answering() as server:
+        server.answers[METADATA]["authorization_endpoint"] += "?p=policy"
+        puppet = Puppet()
+        assert await log_in(upstream(f"{server.url}/mcp"), LoginFolder(tmp_path), puppet.user_agent)
+    query = parse_qs(urlsplit(puppet.pages[-1]).query)
+    assert (query["p"], query["response_type"]) == (["policy"], ["code"])
+
+
+async def test_an_authorization_server_that_has_forgotten_the_client_registers_another(tmp_path):
+    """Ours: without its memory it would refuse each login in the browser, where nobody here sees it."""
+    with answering() as server:
+        server.answers["/token"] |= {"refresh_token": "renew"}
+        server.answers["/register"] |= {"redirect_uris": [Puppet().user_agent.redirect_uri]}
+        of, store = upstream(f"{server.url}/mcp"), LoginFolder(tmp_path)
+        await log_in(of, store, Puppet().user_agent)
+        login = await log_in(of, store, Puppet().user_agent)
+        assert server.requests.count("/register") == 1
+        server.answers["/token"] = (401, {"error": "invalid_client"})
+        await store.write(of.login_id, await Flow(of, login).refresh(login, login.obtained_at))
+        server.answers["/token"] = {"access_token": SECRET, "token_type": "Bearer"}
+        await log_in(of, store, Puppet().user_agent)
+        assert server.requests.count("/register") == 2
+
+
+@pytest.mark.parametrize("seconds", [0, -1])
+async def test_a_token_for_no_time_is_used_until_it_is_refused(seconds, tmp_path):
+    """Ours: it would be renewed for each request."""
+    with answering() as server:
+        server.answers["/token"] |= {"expires_in": seconds, "refresh_token": "renew"}
+        login = await log_in(upstream(f"{server.url}/mcp"), LoginFolder(tmp_path), Puppet().user_agent)
+    assert (login.expires_at, login.renew_at, login.has_expired(login.obtained_at + 1)) == (None, None, False)
 
 
 @pytest.mark.parametrize(

@@ -132,6 +132,25 @@ async def test_a_refused_token_is_renewed_once_and_then_somebody_has_to_log_in(s
         assert await credentials.on_refused(sent, 401, CHALLENGE)
 
 
+async def test_a_token_that_is_refused_without_a_challenge_is_renewed(server, tmp_path, clock):
+    """MCP 2025-03-26 wants the status alone."""
+    async with logged_in(server, tmp_path, clock) as credentials:
+        sent = await credentials.headers()
+        clock.now += 2 * LOGIN_FRESH_S
+        assert await credentials.on_refused(sent, 401, None)
+        assert await credentials.headers() != sent
+        assert not await credentials.on_refused(sent, 403, None)
+
+
+async def test_a_clock_that_is_put_back_ends_no_login(server, tmp_path, clock):
+    """Step 17: clock skew."""
+    async with logged_in(server, tmp_path, clock) as credentials:
+        sent = await credentials.headers()
+        clock.now -= HOUR
+        assert await credentials.on_refused(sent, 401, CHALLENGE)
+        assert await credentials.headers() != sent
+
+
 async def test_a_refresh_token_that_is_refused_ends_the_login(server, tmp_path, clock):
     """Step 17: expired or revoked refresh tokens."""
     async with logged_in(server, tmp_path, clock) as credentials:

@@ -210,6 +210,9 @@ async def test_a_refused_token_is_replaced_once(server, clock):
         assert header == {"authorization": "Bearer token.2.ann"}
         with pytest.raises(LoginFailed, match="the server refuses the token"):
             await credentials.on_refused(header, 401, None)
+        # By a clock that is put back it is of the future.
+        clock.now -= 2 * LOGIN_FRESH_S
+        assert await credentials.on_refused(header, 401, None)
 
 
 BAD = {

@@ -8,6 +8,7 @@ import subprocess
 from functools import partial
 from urllib.parse import parse_qs, urlsplit
 
+import httpx2
 import pytest
 
 from gateway.auth.guarded import bearing
@@ -21,6 +22,9 @@ from louver.errors import InvalidConfig
 from louver.gateway.config.read import as_config
 from louver.gateway.gateway import Gateway
 from louver.gateway.login.folder import LoginFolder
+from louver.gateway.login.links import LoginLinks
+from louver.gateway.login.notes import LoginNotes
+from louver.gateway.login.pages import LoginPages
 
 pytestmark = pytest.mark.anyio
 
@@ -160,6 +164,15 @@ async def test_a_link_is_used_once_and_only_by_the_button_of_its_page(gateway):
         assert await link_of(client) != link
 
 
+@pytest.mark.parametrize(("public", "origin"), [("https://Gateway.Example:443", "https://gateway.example")])
+async def test_the_button_is_known_by_the_origin_as_browsers_write_it(public, origin, tmp_path):
+    """Ours: a capital letter in 'resource' made each login impossible."""
+    pages = LoginPages(LoginLinks(public, dict, LoginFolder(tmp_path), LoginNotes(None)))
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(pages), base_url=public) as client:
+        found = [await client.post("/oauth/login?link=x", headers={"origin": each}) for each in (origin, "https://x")]
+    assert [each.status_code for each in found] == [404, 403]
+
+
 async def test_a_login_comes_back_only_in_the_browser_that_has_agreed_and_once(gateway):
     """RFC 6749, 10.12: nobody plants an account on somebody else, by a page of the authorization server."""
     async with bearing(gateway.url, "t-bob") as client, Visitor() as mallory, Visitor() as victim:
@@ -174,6 +187,29 @@ async def test_a_login_comes_back_only_in_the_browser_that_has_agreed_and_once(g
         again = await mallory.client.get(back)
         assert again.status_code == 400
         assert await whose(client)
+
+
+async def test_no_cache_gives_the_lists_of_a_login_to_others(fresh):
+    """Step 17: caches stay per principal. The server says `public`."""
+    async with bearing(fresh.url, "t-ann", STATELESS) as client, Visitor() as visitor:
+        await visitor.log_in(await link_of(client))
+        answers = [await client.result(method) for method in ("tools/list", "prompts/list", "server/discover")]
+    assert [each["cacheScope"] for each in answers] == ["private"] * 3
+
+
+async def test_each_server_has_a_callback_of_its_own(url, tmp_path):
+    """RFC 9700, 4.4.2: a code of one server's authorization server is sent to no other, also where none sends `iss`."""
+    with gateway_of(tmp_path, {"tracker": url, "wiki": url}) as served:
+        async with bearing(served.url, "t-ann") as client, Visitor() as visitor:
+            tools = [tool["name"] for tool in (await client.result("tools/list"))["tools"]]
+            pages = [(await visitor.agree(await link_of(client, each))).headers["location"] for each in tools]
+            backs = [await visitor.returns(page) for page in pages]
+            assert [urlsplit(back).path for back in backs] == ["/oauth/callback/tracker", "/oauth/callback/wiki"]
+            crossed = [
+                f"{other.partition('?')[0]}?{urlsplit(back).query}"
+                for back, other in zip(backs, backs[::-1], strict=True)
+            ]
+            assert [(await visitor.client.get(each)).status_code for each in (*crossed, *backs)] == [400, 400, 200, 200]
 
 
 async def test_no_secret_of_a_login_is_in_a_log_a_span_an_audit_or_a_file(url, tmp_path):
@@ -203,7 +239,7 @@ async def test_no_secret_of_a_login_is_in_a_log_a_span_an_audit_or_a_file(url, t
     secrets |= {login.tokens.access_token, login.tokens.refresh_token, login.client.client_secret}
     with served.process.stdout as access_log:
         seen += [*served.said, access_log.read()]
-    assert "GET /oauth/callback" in seen[-1]
+    assert "GET /oauth/callback/tracker" in seen[-1]
     assert any('"tools/call whose"' in line for line in seen)
     assert not [text for text in seen if holds(text.encode(), secrets)]
     assert (tmp_path / "audit.db").exists()
@@ -214,7 +250,7 @@ async def test_no_secret_of_a_login_is_in_a_log_a_span_an_audit_or_a_file(url, t
 async def test_a_foreign_state_is_refused(gateway, query):
     """RFC 6749, 10.12."""
     async with Visitor() as visitor:
-        back = gateway.url.replace("/mcp", "/oauth/callback") + query
+        back = gateway.url.replace("/mcp", "/oauth/callback/tracker") + query
         assert (await visitor.client.get(back, headers={"cookie": b"louver-login=\xe9"})).status_code == 400
 
 
@@ -223,7 +259,7 @@ async def test_a_login_that_is_not_granted_is_told_in_the_browser(gateway):
     async with bearing(gateway.url, "t-other") as client, Visitor() as visitor:
         page = (await visitor.agree(await link_of(client))).headers["location"]
         state = re.search(r"state=([^&]+)", page)[1]
-        back = gateway.url.replace("/mcp", "/oauth/callback") + f"?error=access_denied&state={state}"
+        back = gateway.url.replace("/mcp", "/oauth/callback/tracker") + f"?error=access_denied&state={state}"
         refused = await visitor.client.get(back)
         assert (refused.status_code, "does not grant the login" in refused.text) == (400, True)
         await link_of(client)
@@ -233,10 +269,10 @@ async def test_nothing_but_the_two_pages_is_outside_of_authentication(tmp_path, 
     """Ours."""
     with gateway_of(tmp_path, {"tracker": url}) as served:
         async with Visitor() as visitor:
-            for path in ("/oauth", "/oauth/login/", "/oauth/callback/x", "/OAUTH/login"):
+            for path in ("/oauth", "/oauth/login/", "/oauth/callback", "/OAUTH/login"):
                 assert (await visitor.client.get(served.url.replace("/mcp", path))).status_code == 401
             for method in ("PUT", "DELETE", "POST"):
-                back = served.url.replace("/mcp", "/oauth/callback")
+                back = served.url.replace("/mcp", "/oauth/callback/tracker")
                 assert (await visitor.client.request(method, back)).status_code == 404
             foreign = await visitor.client.get(
                 served.url.replace("/mcp", "/oauth/login"), headers={"host": "a.example"}

@@ -28,6 +28,8 @@ LOGIN = Login(
     obtained_at=1.0,
 )
 
+KEY = "5f0c2d6e9a1b3c47"
+
 KEYRING = """
 from keyring.backend import KeyringBackend
 class Backend(KeyringBackend):
@@ -93,6 +95,36 @@ async def test_a_keyring_that_waits_for_somebody_is_not_waited_for(own_keyring, 
     await LoginFolder(tmp_path / "logins").write("one", LOGIN)
     ended.set()
     assert (tmp_path / "logins" / "key").exists()
+
+
+async def test_a_keyring_that_waits_is_asked_once(own_keyring, tmp_path, monkeypatch):
+    """Ours: each question may show a window, and holds a thread."""
+    import own_keyring as module
+
+    asked, ended = [], threading.Event()
+    folder = tmp_path / "logins"
+    await LoginFolder(folder).write(KEY, LOGIN)
+    monkeypatch.setattr(seal_key, "KEYRING_S", 0.05)
+    monkeypatch.setattr(module.Backend, "get_password", lambda *_: asked.append(1) or (ended.wait(10) and None))
+    for _ in range(3):
+        with pytest.raises(LoginFailed, match="does not open by the key that this process has"):
+            await LoginFolder(folder).read(KEY)
+    ended.set()
+    assert len(asked) == 1
+
+
+async def test_logins_whose_key_is_in_a_keyring_get_no_other_beside_it(own_keyring, tmp_path, monkeypatch):
+    """Ours: where the keyring is not there, over ssh say, a key in a file would shut out all logins before it."""
+    import keyring
+    from keyring.backends.fail import Keyring
+
+    folder = tmp_path / "logins"
+    await LoginFolder(folder).write(KEY, LOGIN)
+    with monkeypatch.context() as patched:
+        patched.setattr(keyring.core, "_keyring_backend", Keyring())
+        with pytest.raises(LoginFailed, match="is in the system's keyring, which does not answer here: unlock it"):
+            await LoginFolder(folder).write("0" * 16, LOGIN)
+    assert await LoginFolder(folder).read(KEY) == LOGIN
 
 
 async def test_a_login_opens_under_its_own_name_alone(no_keyring, tmp_path):

@@ -23,7 +23,7 @@ from louver.gateway.auth.introspection import CLIENT_ADDRESS, IntrospectionVerif
 from louver.gateway.auth.settings import Introspection, Jwks
 from louver.gateway.auth.signed import JwtVerifier
 from louver.gateway.auth.static import StaticTokenVerifier
-from louver.gateway.serve.endpoint import LOGIN_PAGES
+from louver.gateway.serve.endpoint import is_login_page
 from louver.gateway.serve.exchange import IDENTITY
 from louver.limits import JWKS_RETRY_S
 from louver.server.sdk import identity_of
@@ -56,7 +56,7 @@ class AuthMiddleware:
             await self._app(scope, receive, send)
         elif scope.get("path") in self._public_paths:
             await self._metadata(scope, receive, send)
-        elif scope.get("path", "").removeprefix(scope.get("root_path", "")) in LOGIN_PAGES:
+        elif is_login_page(scope.get("path", "").removeprefix(scope.get("root_path", ""))):
             # Browsers have no token; these pages have links and cookies of their own.
             await self._app(scope, receive, send)
         else:

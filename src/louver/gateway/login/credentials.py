@@ -72,7 +72,9 @@ class LoginCredentials:
 
     async def on_refused(self, sent: Mapping[str, str], status: int, challenge: str | None) -> bool:
         """Whether a refused request can be sent again, with other headers; LoginRequired if somebody has to log in."""
-        if challenge is None or not _BEARER.search(challenge):
+        wants_login = challenge is not None and _BEARER.search(challenge) is not None
+        # Before 2025-06-18 servers refused tokens without a challenge.
+        if not wants_login and not (status == 401 and (sent or self._is_service)):
             return False
         # Imported only now: a server that refuses nobody needs no SDK.
         from louver.gateway.login.flow import challenge_field
@@ -88,7 +90,8 @@ class LoginCredentials:
                 raise self._required("nobody is logged in")
             await self._replaced(None, challenge)
         elif sent.get("authorization") == login.authorization:
-            if self._clock() - login.obtained_at < LOGIN_FRESH_S:
+            # Below 0 the clock was put back since.
+            if 0 <= self._clock() - login.obtained_at < LOGIN_FRESH_S:
                 raise self._required("the server refuses the login")
             await self._renewed(login)
         return True

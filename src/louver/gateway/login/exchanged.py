@@ -92,7 +92,8 @@ class _Exchanged:
         """Whether there can be another token than a refused one."""
         issued = self._issued
         if issued is not None and issued.authorization == refused:
-            if self._exchange.clock() - issued.obtained_at < LOGIN_FRESH_S:
+            # Below 0 the clock was put back since.
+            if 0 <= self._exchange.clock() - issued.obtained_at < LOGIN_FRESH_S:
                 raise LoginFailed("the server refuses the token for which the caller's was exchanged")
             self._issued = None
         return True

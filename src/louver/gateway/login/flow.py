@@ -7,6 +7,7 @@ its own requests are sent, by `requests.py`.
 from __future__ import annotations
 
 import logging
+import re
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -21,6 +22,7 @@ from pydantic import AnyUrl, ValidationError
 from louver.errors import LoginFailed
 from louver.gateway.login.login import Login
 from louver.gateway.login.requests import AuthorizationRequests
+from louver.limits import MAX_TOKEN_CHARACTERS
 from louver.protocol.mcp import LATEST_HANDSHAKE_VERSION, VERSION_HEADER
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 # What the provider logs quotes responses and states: not in flows of the gateway, whatever else the process logs.
 _IN_FLOW: Final = ContextVar[bool]("louver_login_flow", default=False)
 logging.getLogger(OAuthClientProvider.__module__).addFilter(lambda _: not _IN_FLOW.get())
+
+_TOKEN: Final = re.compile(rf"[!-~]{{1,{MAX_TOKEN_CHARACTERS}}}")  # fits into a header
+_UNUSABLE: Final = "the authorization server answers with what cannot be used: a token that fits into no header, say"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +134,8 @@ class Flow:
         context = self._provider.context
         if context.current_tokens is None or context.client_info is None:
             raise LoginFailed("the authorization server gives no tokens")
+        if not _TOKEN.fullmatch(context.current_tokens.access_token):
+            raise LoginFailed(_UNUSABLE)
         return Login(
             tokens=context.current_tokens,
             client=context.client_info,
@@ -177,6 +184,9 @@ class Flow:
         client = context.client_info
         if methods and client is not None and client.client_secret and client.token_endpoint_auth_method not in methods:
             client.token_endpoint_auth_method = "client_secret_post"
+        endpoint, _, query = url.rpartition("?")
+        # An endpoint may have a query itself. Source: RFC 6749, 3.1.
+        url = f"{endpoint}{'&' if '?' in endpoint else '?'}{query}"
         self._requests.check_address(httpx2.URL(url))
         await self._user_agent.show(url)
 
@@ -198,7 +208,7 @@ class Flow:
                     outgoing = await flow.asend(response)
         except StopAsyncIteration:
             return
-        except (OAuthFlowError, ValidationError) as error:
+        except (OAuthFlowError, ValueError, OverflowError, httpx2.InvalidURL) as error:
             raise LoginFailed(self._problem(error)) from None
         finally:
             await flow.aclose()
@@ -212,7 +222,9 @@ class Flow:
             )
         if isinstance(error, OAuthTokenError):
             return f"{self._requests.refusal}, when it is asked for tokens"
-        if self._has_shown or not isinstance(error, OAuthFlowError):
+        if not isinstance(error, (OAuthFlowError, ValidationError)):
+            return _UNUSABLE
+        if self._has_shown or isinstance(error, ValidationError):
             return "the authorization server's answer does not belong to this login"
         return f"the login is not possible: {error}"[:500]
 
@@ -223,7 +235,8 @@ def challenge_field(challenge: str | None, name: str) -> str | None:
 
 
 def _refused(status: int, challenge: str | None) -> httpx2.Response:
-    return httpx2.Response(status, headers={} if challenge is None else {"www-authenticate": challenge})
+    headers = {} if challenge is None else {b"www-authenticate": challenge.encode("latin-1", "replace")}
+    return httpx2.Response(status, headers=headers)
 
 
 def _configured_client(settings: OAuthSettings) -> OAuthClientInformationFull | None:
@@ -238,9 +251,11 @@ def _configured_client(settings: OAuthSettings) -> OAuthClientInformationFull | 
 
 
 def _registered_client(login: Login, user_agent: UserAgent | None) -> OAuthClientInformationFull | None:
-    """The client of a login, unless it is registered for other addresses to return to, or fewer scopes."""
+    """The client of a login, unless it is registered for other addresses to return to, or fewer scopes, or no more."""
     if user_agent is None:
         return login.client
+    if login.problem is not None:
+        return None
     if user_agent.redirect_uri not in map(str, login.client.redirect_uris or ()):
         return None
     wanted, scope = login.wanted_scope, login.client.scope

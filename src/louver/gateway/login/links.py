@@ -2,7 +2,10 @@
 
     https://gateway.example/oauth/login?link=...    says for whom and where, and asks
     -> the authorization server                     for the browser that has agreed, by a cookie
-    -> /oauth/callback?code=...&state=...           from the same browser; any replica takes it
+    -> /oauth/callback/tracker?code=...&state=...   from the same browser; any replica takes it
+
+Each server has a callback of its own: one that names the authorization server of another as its own does not get that
+one's codes, even if it sends no `iss`. Source: RFC 9700, 4.4.2.
 
 The replica that the browser has agreed at makes the login: it waits for what comes back, wherever.
 """
@@ -36,9 +39,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LOGIN_PATH: Final = "/oauth/login"
-CALLBACK_PATH: Final = "/oauth/callback"
+CALLBACK_PATH: Final = "/oauth/callback/"  # the server's name follows
 
-# A link: server, principal, and how to name the principal. A flow: the browser that it is for. What came back. The end.
+# A link: server, principal, and how to name the principal. A flow: server and browser. What came back. The end.
 _LINK, _FLOW, _RETURNED, _ENDED = "link", "flow", "returned", "ended"
 
 
@@ -90,11 +93,16 @@ class LoginLinks:
         flow.add_done_callback(partial(self._on_ended, server.name, principal, page))
         return await page
 
-    async def finish(self, query: Mapping[str, str], browser: str) -> str | None:
-        """Take what the authorization server sends a browser back with; the problem, if there is one."""
+    async def finish(self, server: str, query: Mapping[str, str], browser: str) -> str | None:
+        """Take what an authorization server sends a browser back with to a server's callback; the problem, if any."""
         state = query.get("state", "")
         flow = await self._notes.get(_FLOW, state)
-        if flow is None or not browser or not secrets.compare_digest(flow["browser"].encode(), browser.encode()):
+        if (
+            flow is None
+            or flow["server"] != server
+            or not browser
+            or not secrets.compare_digest(flow["browser"].encode(), browser.encode())
+        ):
             return "this page belongs to no login that was begun in this browser"
         if await self._notes.take(_FLOW, state) is None:
             return "this login has come back already"
@@ -128,7 +136,7 @@ class LoginLinks:
         async def show(url: str) -> None:
             nonlocal state
             state = parse_qs(urlsplit(url).query).get("state", [""])[0]
-            await self._notes.put(_FLOW, state, {"browser": browser})
+            await self._notes.put(_FLOW, state, {"server": server.name, "browser": browser})
             if not page.done():
                 page.set_result(url)
 
@@ -136,7 +144,7 @@ class LoginLinks:
             await log_in(
                 server,
                 self._store,
-                UserAgent(f"{self.public_url}{CALLBACK_PATH}", show, lambda: self._answer(state)),
+                UserAgent(f"{self.public_url}{CALLBACK_PATH}{server.name}", show, lambda: self._answer(state)),
             )
         except LoginFailed as error:
             if not page.done():

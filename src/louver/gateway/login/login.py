@@ -30,7 +30,9 @@ class Login(BaseModel):
 
     @property
     def expires_at(self) -> float | None:
-        return None if self.tokens.expires_in is None else self.obtained_at + self.tokens.expires_in
+        # Some servers mean by 0 that it does not end.
+        seconds = self.tokens.expires_in or 0
+        return self.obtained_at + seconds if seconds > 0 else None
 
     @property
     def is_renewable(self) -> bool:

@@ -1,8 +1,8 @@
 """The pages of a login that a caller makes, outside of authentication: a browser has no token.
 
-GET  /oauth/login       for whom and where; fetching it changes nothing, since programs look at links too
-POST /oauth/login       goes on to the authorization server, for the browser that has seen the page
-GET  /oauth/callback    back from there, in that browser alone
+GET  /oauth/login             for whom and where; fetching it changes nothing, since programs look at links too
+POST /oauth/login             goes on to the authorization server, for the browser that has seen the page
+GET  /oauth/callback/SERVER   back from there, in that browser alone
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import secrets
 from html import escape
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
+import httpx2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -36,9 +36,10 @@ _USED: Final = "This link was used, or is too old: call the tool again for anoth
 class LoginPages:
     def __init__(self, links: LoginLinks) -> None:
         self._links = links
-        parts = urlsplit(links.public_url)
-        self._origin = f"{parts.scheme}://{parts.netloc}"
-        self._is_secure = parts.scheme == "https"
+        # As browsers write it: in lower case, without a port that goes without saying.
+        url = httpx2.URL(links.public_url)
+        self._origin = f"{url.scheme}://{url.netloc.decode('ascii')}"
+        self._is_secure = url.scheme == "https"
         # No other host can set a cookie with the prefix. Source: RFC 6265bis, 4.1.3.2.
         self._cookie = "__Host-louver-login" if self._is_secure else "louver-login"
 
@@ -52,8 +53,9 @@ class LoginPages:
         await response(scope, receive, send)
 
     async def _respond(self, path: str, request: Request) -> Response:
-        if path == CALLBACK_PATH and request.method == "GET":
-            problem = await self._links.finish(dict(request.query_params), request.cookies.get(self._cookie, ""))
+        if path.startswith(CALLBACK_PATH) and request.method == "GET":
+            server, browser = path.removeprefix(CALLBACK_PATH), request.cookies.get(self._cookie, "")
+            problem = await self._links.finish(server, dict(request.query_params), browser)
             done = "You are logged in. You can close this page."
             return _page(done, 200) if problem is None else _page(f"Nobody is logged in: {problem}.", 400)
         if path != LOGIN_PATH or request.method not in ("GET", "POST"):

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from ipaddress import ip_address
+import socket
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final, Self
 
 import httpx2
@@ -26,6 +28,9 @@ _ERROR_CODE: Final = re.compile(r'"error"\s*:\s*"([a-z_]{1,60})"')
 # Some servers refuse with status 200.
 _REFUSALS: Final = (200, 400, 401, 403)
 _TRANSIENT: Final = ("server_error", "slow_down", "temporarily_unavailable")
+
+_MAX_PORT: Final = 65_535
+_LOOPBACK: Final = IPv4Address("127.0.0.1")
 
 
 class AuthorizationRequests:
@@ -79,21 +84,27 @@ class AuthorizationRequests:
         return self.error is not None and self.error not in _TRANSIENT and self.status in _REFUSALS
 
     def check_address(self, url: httpx2.URL) -> None:
-        is_local = _is_local(url.host)
-        if is_local and not _is_local(self._server.host):
+        address, server = _address(url.host), _address(self._server.host)
+        if not (address is None or address.is_global) and (server is None or server.is_global):
             problem = f"the server names {_origin(url)}, an address of this machine or network"
             raise LoginFailed(f"{problem}: it is not asked")
-        if url.scheme != "https" and not (url.scheme == "http" and is_local):
+        is_loopback = address is not None and address.is_loopback
+        if url.scheme != "https" and not (url.scheme == "http" and is_loopback):
             raise LoginFailed(f"the server names {_origin(url)}: expected https://")
+        if (url.port or 0) > _MAX_PORT:
+            raise LoginFailed(f"the server names {_origin(url)}: there is no such port")
 
 
-def _is_local(host: str) -> bool:
+def _address(host: str) -> IPv4Address | IPv6Address | None:
+    """The address that a host is written as, if it is no other name."""
     if host.rstrip(".").rpartition(".")[2] == "localhost":
-        return True
-    try:
-        return not ip_address(host).is_global
-    except ValueError:
-        return False
+        return _LOOPBACK
+    with suppress(ValueError):
+        return ip_address(host)
+    with suppress(OSError):
+        # As resolvers read it: `127.1`, `0x7f000001`.
+        return IPv4Address(socket.inet_aton(host.rstrip(".")))
+    return None
 
 
 def _origin(url: httpx2.URL) -> str:

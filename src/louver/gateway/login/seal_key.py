@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import secrets
 from contextlib import contextmanager, suppress
 from queue import Empty, Queue
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 _BYTES: Final = 32
 _SERVICE: Final = "louver"
 _FILE: Final = "key"
+_LOGIN: Final = re.compile("[0-9a-f]{16}")  # the name of a login's file
+
+# The questions that a keyring has not answered, by folder: each may show a window, and holds a thread.
+_UNANSWERED: Final[dict[str, Thread]] = {}
 
 
 def seal_key(folder: Path, *, create: bool) -> str | None:
@@ -37,6 +42,11 @@ def seal_key(folder: Path, *, create: bool) -> str | None:
                     return found
                 if not create:
                     return None
+                if any(_LOGIN.fullmatch(each.name) for each in folder.iterdir()):
+                    raise LoginFailed(
+                        f"the key of the logins in {folder} is in the system's keyring, which does not answer here: "
+                        "unlock it, or remove the folder and log in again"
+                    )
                 _write(file, secrets.token_urlsafe(_BYTES))
             with open(file, "rb", opener=secret) as opened:
                 return opened.read(MAX_TOKEN_CHARACTERS).decode("latin-1").strip()
@@ -49,6 +59,8 @@ def _from_keyring(user: str, *, create: bool) -> str | None:
         import keyring
         from keyring.errors import KeyringError
     except ImportError:
+        return None
+    if (unanswered := _UNANSWERED.get(user)) is not None and unanswered.is_alive():
         return None
     found: Queue[str | None] = Queue()
 
@@ -63,7 +75,8 @@ def _from_keyring(user: str, *, create: bool) -> str | None:
         found.put(key)
 
     # In a thread that nobody waits for: a keyring may wait for a password that nobody types.
-    Thread(target=ask, daemon=True).start()
+    _UNANSWERED[user] = Thread(target=ask, daemon=True)
+    _UNANSWERED[user].start()
     with suppress(Empty):
         return found.get(timeout=KEYRING_S)
     return None

@@ -125,8 +125,10 @@ class Dispatcher:
         send = partial(self._converted, session, method, owner)
         if guard is None:
             upstream.tasks.check(caller.client.peer, method, params)
-            return upstream.tasks.bind(caller.client.peer, method, await send(caller, params))
-        return await guard.send(session, caller, method, params, send)
+            answer = upstream.tasks.bind(caller.client.peer, method, await send(caller, params))
+        else:
+            answer = await guard.send(session, caller, method, params, send)
+        return _uncached_for_others(answer, upstream)
 
     def _converted(
         self, session: Session, method: str, owner: object, caller: Caller, params: dict[str, Any]
@@ -196,8 +198,14 @@ async def opening_of(upstream: Upstream, client: GatewayClient, *, is_live: bool
     if upstream.guard is not None:
         opening = upstream.guard.enforcer.visible_handshake(Raw(opening)).value
     if negotiation.is_modern == client.is_modern:
-        return opening
+        return _uncached_for_others(opening, upstream)
     return opening_for_handshake(opening) if negotiation.is_modern else opening_for_modern(opening)
+
+
+def _uncached_for_others(answer: dict[str, Any], upstream: Upstream) -> dict[str, Any]:
+    """An answer by a caller's own credentials, which no cache may give to others, whatever the upstream says."""
+    is_private = upstream.is_per_principal and "cacheScope" in answer
+    return {**answer, "cacheScope": "private"} if is_private else answer
 
 
 def is_unavailable(error: JsonRpcError) -> bool:

@@ -61,9 +61,6 @@ PATH: Final = "/mcp"
 READY_PATH: Final = "/readyz"
 """With `?verbose` it reports more, to clients that are admitted."""
 
-LOGIN_PAGES: Final = ("/oauth/login", "/oauth/callback")
-"""Where callers log in to servers for themselves, by links (`login/pages.py`)."""
-
 _ROUTING_HEADERS: Final = (VERSION_HEADER, METHOD_HEADER, NAME_HEADER)
 _STATUS: Final = {
     PARSE_ERROR: 400,
@@ -75,6 +72,11 @@ _STATUS: Final = {
     METHOD_NOT_FOUND: 404,
 }
 """The HTTP status of an error in 2026-07-28; 200 of all others. Source: MCP, Streamable HTTP."""
+
+
+def is_login_page(path: str) -> bool:
+    """Whether it is one where callers log in to servers for themselves, by links (`login/pages.py`)."""
+    return path == "/oauth/login" or path.startswith("/oauth/callback/")
 
 
 class McpEndpoint:
@@ -97,7 +99,7 @@ class McpEndpoint:
         exchange = HttpExchange(scope, receive, send, self._fold(tuple(scope["headers"])))
         # A mounted application gets the whole path, and where it is mounted.
         path = scope["path"].removeprefix(scope.get("root_path", ""))
-        if path in LOGIN_PAGES and self._gateway.login_links is not None:
+        if is_login_page(path) and self._gateway.login_links is not None:
             return self._log_in(exchange, self._gateway.login_links, scope, receive, send)
         if path not in (PATH, READY_PATH):
             return exchange.respond_text(404, "Not Found")

@@ -153,6 +153,11 @@ class Upstream:
         return 0.0 if self._opening else min((each.idle_s for each in self._sessions.values()), default=UNUSED_S + 1)
 
     @property
+    def is_per_principal(self) -> bool:
+        """Whether each caller uses it with credentials of their own."""
+        return self._settings.of_principal is not None
+
+    @property
     def is_isolated(self) -> bool:
         """Whether each handshake client has its own session, in which the server may keep state."""
         return self._settings.isolated
