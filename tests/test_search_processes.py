@@ -98,7 +98,7 @@ async def test_a_client_learns_that_it_can_search_and_how(client):
     """002, "ServerCapabilities.tools.filtering" and "Server Behavior" 1 and 6."""
     capabilities = client.opening["capabilities"]
     assert capabilities["tools"]["filtering"] is True
-    assert capabilities["extensions"]["dev.louver/search"] == {"maxCharacters": 256, "pageSize": 20}
+    assert capabilities["extensions"]["dev.louver/search"] == {"maxCharacters": 4096, "pageSize": 20}
     own, ours = client.opening["instructions"].split("\n\n")
     assert own == "Be kind."
     assert "`query` of plain words" in ours
@@ -128,13 +128,13 @@ async def test_pages_give_each_match_once(client):
 
 
 CONTROL = "a query is plain words: there is a control character at offset {}"
-LONG = "a query has at most 256 characters, not 257: say it in a few words"
+LONG = "a query has at most 4096 characters, not 4097: say it in a few words"
 
 REFUSED = [
     *((value, refusal("INVALID_QUERY", NO_STRING)) for value in (7, 1.5, True, None, ["issue"], {"text": "issue"})),
-    ("x" * 257, refusal("INVALID_QUERY", LONG, limit=256)),
+    ("x" * 4097, refusal("INVALID_QUERY", LONG, limit=4096)),
     ("a\0b", refusal("INVALID_QUERY", CONTROL.format(1), offset=1)),
-    ("two\nlines", refusal("INVALID_QUERY", CONTROL.format(3), offset=3)),
+    ("two\x0blines", refusal("INVALID_QUERY", CONTROL.format(3), offset=3)),
     ("\x1b[2J", refusal("INVALID_QUERY", CONTROL.format(0), offset=0)),
 ]
 
@@ -152,7 +152,7 @@ AS_WORDS = {
     "{{7*8}}": ["take_note_7", "take_note_8"],
     "../../etc/passwd": [],
     "\u202eeussi": [],
-    "x" * 256: [],
+    "x" * 4096: [],
     "🙂": [],
 }
 
