@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Build a release of the commit that is checked out: `uv run python .ci/release.py [FOLDER]`, by default `dist`.
 
-    louver-0.1.0.tar.gz, louver-0.1.0-py3-none-any.whl    and those of louver-conformance
+    louver-0.1.0.tar.gz, louver-0.1.0-py3-none-any.whl    and those of louver-conformance, louver-meaning
     louver-0.1.0.cdx.json, ...                            what each wheel brings with all extras (CycloneDX)
     provenance.intoto.json                                digests, commit and command (in-toto, SLSA), unsigned
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
-PROJECTS = (ROOT, ROOT / "conformance")
+PROJECTS = (ROOT / "meaning", ROOT, ROOT / "conformance")
 CHECK = ("uv", "tool", "run", "--from", "twine>=7,<8", "twine", "check", "--strict")
 BILL = ("uv", "tool", "run", "--from", "cyclonedx-bom>=7,<8", "cyclonedx-py", "environment")
 

@@ -74,6 +74,12 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(f"{left_out:,} deep tests were left out: `uv run pytest --deep` runs them.")
 
 
+@pytest.fixture
+def by_words(monkeypatch):
+    """Searches by words alone, as without the extra `meaning`."""
+    monkeypatch.setattr("louver.catalogue.search.ranking_cache.word_vectors", lambda _folder: None)
+
+
 @pytest.fixture(scope="session")
 def anyio_backend():
     return "asyncio"

@@ -47,16 +47,16 @@ def test_what_is_imported_is_a_dependency_and_the_other_way_round():
     packages = imported()
     assert packages >= UNDECLARED.keys()
     found = {
-        package: {canonicalize_name(name) for name in distributions.get(package, ())} & declared
+        package: {canonicalize_name(name) for name in distributions.get(package, [package])} & declared
         for package in packages - UNDECLARED.keys()
     }
     assert sorted(package for package, of in found.items() if not of) == []
     assert sorted(declared - set().union(*found.values())) == []
 
 
-def test_extras_are_for_scripts_and_operation():
+def test_extras_are_for_scripts_operation_and_word_vectors():
     """Ours: everything else that makes answers faster or safer is always there."""
-    assert EXTRAS.keys() == {"keyring", "lua", "metrics", "postgres", "redis"}
+    assert EXTRAS.keys() == {"keyring", "lua", "meaning", "metrics", "postgres", "redis"}
 
 
 @pytest.mark.parametrize("requirement", [*DEPENDENCIES, *chain(*EXTRAS.values())], ids=str)

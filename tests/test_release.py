@@ -88,9 +88,11 @@ def test_a_release_is_built_checked_listed_and_stated(clone, tmp_path):
     assert "## 0.1.0" not in done.stdout
 
     built = {
-        f"{name}-0.1.0{end}" for name in ("louver", "louver_conformance") for end in (".tar.gz", "-py3-none-any.whl")
+        f"{name}-0.1.0{end}"
+        for name in ("louver", "louver_conformance", "louver_meaning")
+        for end in (".tar.gz", "-py3-none-any.whl")
     }
-    bills = {f"{name}-0.1.0.cdx.json" for name in ("louver", "louver-conformance")}
+    bills = {f"{name}-0.1.0.cdx.json" for name in ("louver", "louver-conformance", "louver-meaning")}
     statement = json.loads((out / "provenance.intoto.json").read_text())
     assert {file.name for file in out.glob("[!.]*")} == built | bills | {"provenance.intoto.json"}
     assert {each["name"]: each["digest"]["sha256"] for each in statement["subject"]} == {
@@ -101,7 +103,10 @@ def test_a_release_is_built_checked_listed_and_stated(clone, tmp_path):
     assert definition["resolvedDependencies"][0]["digest"] == {"gitCommit": head.stdout.strip()}
     assert definition["externalParameters"]["command"][:2] == ["python", ".ci/release.py"]
 
-    for name, direct in (("louver", {"anyio", "lupa", "mcp"}), ("louver-conformance", {"louver", "mcp"})):
+    for name, direct in (
+        ("louver", {"anyio", "louver-meaning", "lupa", "mcp"}),
+        ("louver-conformance", {"louver", "mcp"}),
+    ):
         text = (out / f"{name}-0.1.0.cdx.json").read_text()
         assert str(tmp_path) not in text
         assert "file://" not in text

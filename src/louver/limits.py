@@ -157,6 +157,12 @@ MAX_SEARCHED_CHARACTERS = 20_000
 MAX_WORD_CHARACTERS = 100
 """Length of a word in the search index, in code points. Longer strings are not search terms."""
 
+MAX_MEANING_CHARACTERS = 600
+"""Code points of a tool whose meaning is searched: the first sentences say what it does, later ones how."""
+
+MAX_VECTOR_DIMENSIONS = 1024
+"""Dimensions of word vectors. The products of longer ones would not be exact in 32 bits."""
+
 MAX_SEARCH_TERMS = 50
 """Search terms in the description file of a tool: more describe the tool, not what it is searched by."""
 

@@ -105,8 +105,8 @@ WRONG = {
     "an unknown setting": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
-        "'inspect', 'catalogue', 'learn', 'exports', 'keys', 'replicaUrl', 'state', 'isolation', 'maxProcesses', "
-        "'limits', 'warnings', 'keepResults', 'pseudonymKey', 'auth', 'principal', 'audit', 'savings'; "
+        "'inspect', 'catalogue', 'learn', 'meaning', 'exports', 'keys', 'replicaUrl', 'state', 'isolation', "
+        "'maxProcesses', 'limits', 'warnings', 'keepResults', 'pseudonymKey', 'auth', 'principal', 'audit', 'savings'; "
         "did you mean 'listing'?",
     ),
     "savings without a file": (
@@ -118,6 +118,16 @@ WRONG = {
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"savings": "nowhere/savings.db"}}',
         3,
         "'savings': there is no such folder: 'nowhere'",
+    ),
+    "word vectors in a folder that is missing": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"meaning": "nowhere"}}',
+        3,
+        "'meaning': there is no such folder: 'nowhere'",
+    ),
+    "word vectors in a folder that has none": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"meaning": "."}}',
+        3,
+        "'meaning': tokenizer.json cannot be read: No such file or directory",
     ),
     "settings that are none": ('{"mcpServers": {"a": {"command": "a"}},\n"louver": "all"}', 2, "'louver': expected an"),
     "a server that is a text": (SERVERS % '"npx"', 2, "server 'a': expected an object, not a string"),

@@ -14,9 +14,10 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.caching import CacheHint
 
 import louver
+from fixtures.model2vec import written
 from louver.concurrency.offload import in_thread
 from louver.core.json import digest
-from louver.errors import InvalidDescription
+from louver.errors import InvalidDescription, InvalidInput, LouverError
 from louver.limits import MATCHES_A_PAGE, QUERIES_PER_MINUTE
 from louver.middleware import DisclosureMiddleware, SearchMiddleware
 from louver.server import search as search_module
@@ -355,7 +356,7 @@ def who():
 # Pages
 
 
-async def test_pages_give_each_match_once(era):
+async def test_pages_give_each_match_once(era, by_words):
     """DISCLOSURE.md: pages by cursor."""
     async with attached(notes(2 * MATCHES_A_PAGE + 5).server, era, search=True) as wire:
         pages = await all_found(wire, "notes")
@@ -628,7 +629,24 @@ async def test_a_list_is_read_once_for_all_who_search_it_at_once(monkeypatch):
     async with anyio.create_task_group() as tasks:
         for _ in range(5):
             tasks.start_soon(search)
-    assert made_by.count("Ranking") == 1
+    assert made_by.count("_made") == 1
+
+
+async def test_word_vectors_of_a_folder_find_tools(era, tmp_path):
+    """Issue 45: any model of Model2Vec; by the words alone nothing is found."""
+    made = lowlevel(a=described("Feeds a kitten."), b=described("Pays an invoice."))
+    async with attached(made.server, era, search=True, meaning=written(tmp_path)) as wire:
+        assert await found(wire, "bill") == ["b"]
+        assert await found(wire, "cat") == ["a"]
+        assert await found(wire, "submarine") == []
+
+
+def test_a_folder_without_word_vectors_is_an_error_at_once(tmp_path):
+    """Issue 45: not at the first search."""
+    with pytest.raises(InvalidInput, match=r"tokenizer\.json cannot be read"):
+        louver.attach(tracker().server, search=True, meaning=tmp_path)
+    with pytest.raises(LouverError, match="'meaning' is the path to a folder, not of type 'bool'"):
+        SearchMiddleware(meaning=True)
 
 
 async def test_tools_of_several_servers_are_found_by_their_server(era):

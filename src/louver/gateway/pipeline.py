@@ -355,7 +355,11 @@ class Pipeline:
         )
         tools = ToolRegistry(views)
         descriptions = files.visible_descriptions(principal, enforcers) if enforcers else files.descriptions
-        search = None if config.exposure == "full" else self._search(descriptions, is_single=len(upstreams) == 1)
+        search = (
+            None
+            if config.exposure == "full"
+            else self._search(descriptions, config.meaning, is_single=len(upstreams) == 1)
+        )
 
         layers: list[Step] = [
             ProjectionStep(
@@ -412,13 +416,13 @@ class Pipeline:
             hosts=hosts,
         )
 
-    def _search(self, descriptions: DescriptionFiles, *, is_single: bool) -> Search:
+    def _search(self, descriptions: DescriptionFiles, meaning: Path | None, *, is_single: bool) -> Search:
         # Lazy import: most lists are not searched.
         from louver.catalogue.search.document import alone
         from louver.server.search import Search
 
         state = self._state.shared
-        return Search(alone if is_single else split_name, state=state, files=descriptions)
+        return Search(alone if is_single else split_name, state=state, files=descriptions, meaning=meaning)
 
     def _reconfigure_scripts(self, level: ExecuteLevel | None) -> list[ScriptRunner]:
         before = self.scripts

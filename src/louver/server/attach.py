@@ -61,6 +61,7 @@ def attach(
     keys: Sequence[bytes | str] = (),
     reads_per_minute: int = READS_PER_MINUTE,
     search: bool = False,
+    meaning: str | PathLike[str] | None = None,
     queries_per_minute: int = QUERIES_PER_MINUTE,
     guidance: Sequence[Mapping[str, Any]] = (),
     warnings: bool | Warnings = False,
@@ -83,6 +84,8 @@ def attach(
         keys: Secrets of 32 bytes or more, the same for all workers that serve the same clients.
         reads_per_minute: Description reads allowed per caller and minute.
         search: Whether `tools/list` takes a `query`.
+        meaning: A folder with a model of Model2Vec, by whose word vectors a search finds tools too; those of the
+            extra `meaning` by default, if it is installed.
         queries_per_minute: Searches allowed per caller and minute.
         guidance: Rules that add notes to answers (`louver.catalogue.guidance`).
         warnings: Whether large answers get a warning, or the sizes above which they do.
@@ -94,6 +97,7 @@ def attach(
         InvalidView: A view, or a file of views, is malformed. Views are checked against the tools' schemas when an
             `MCPServer` starts, and when another server is first listed.
         InvalidDescription: A file of descriptions is malformed.
+        InvalidInput: There is no model in the folder `meaning`.
         InvalidGuidance: A rule is malformed. Its tool is looked up when an `MCPServer` starts.
         InvalidPolicy: The policy does not fit the tools; found when an `MCPServer` starts. Other servers do not list
             such tools.
@@ -125,7 +129,7 @@ def attach(
     if search:
         # Descriptions on demand have read the folder already.
         folder = descriptions if disclosing is None else None
-        searching = SearchMiddleware(queries_per_minute=queries_per_minute, descriptions=folder)
+        searching = SearchMiddleware(queries_per_minute=queries_per_minute, descriptions=folder, meaning=meaning)
     joined: list[LouverMiddleware] = [each for each in (projection, disclosing, searching, policy) if each is not None]
 
     def use_schemas(tools: ToolRegistry) -> None:

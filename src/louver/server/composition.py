@@ -160,7 +160,7 @@ class _Steps:
         if files is None and self.disclosure is not None:
             files = self.disclosure.files
         visible = None if files is None else self._visible(files, principal)
-        return Search(per_minute=options.queries_per_minute, files=visible)
+        return Search(per_minute=options.queries_per_minute, files=visible, meaning=options.meaning)
 
     def _visible(self, files: DescriptionFiles, principal: Principal) -> DescriptionFiles:
         return files if self.enforcer is None else files.seen_by(_redaction(self.enforcer, principal))

@@ -19,6 +19,7 @@ from mcp import MCPError
 from louver import __version__
 from louver.catalogue.files.descriptions import DescriptionFiles
 from louver.catalogue.guidance import Guidance, GuidanceRule
+from louver.catalogue.search.meaning_extra import word_vectors
 from louver.core.choices import check_choice
 from louver.core.json import members
 from louver.core.secret_key import secret_bytes
@@ -237,9 +238,12 @@ class SearchMiddleware(LouverMiddleware):
         queries_per_minute: Searches allowed per caller and minute.
         descriptions: A folder of `<tool>.json`, whose `searchTerms` find the tools too; that of
             `DisclosureMiddleware` by default.
+        meaning: A folder with a model of Model2Vec, by whose word vectors tools are found too; those of the extra
+            `meaning` by default, if it is installed.
 
     Raises:
         InvalidDescription: A file of descriptions is malformed.
+        InvalidInput: There is no such model in the folder.
         LouverError: Another option is invalid.
     """
 
@@ -248,10 +252,15 @@ class SearchMiddleware(LouverMiddleware):
         *,
         queries_per_minute: int = QUERIES_PER_MINUTE,
         descriptions: str | PathLike[str] | None = None,
+        meaning: str | PathLike[str] | None = None,
     ) -> None:
         super().__init__()
         check_options(locals())
         self.queries_per_minute = queries_per_minute
+        self.meaning = None if meaning is None else Path(meaning)
+        if self.meaning is not None:
+            # A bad model is an error now, and not at the first search.
+            word_vectors(self.meaning)
         self.files = None if descriptions is None else DescriptionFiles({"": Path(descriptions)})
 
     def check_tools(self, tools: Sequence[dict[str, Any]]) -> None:

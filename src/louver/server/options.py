@@ -50,6 +50,7 @@ _OPTIONS: Final = {
     "exact": _SWITCH,
     "descriptions": _OptionType((str, PathLike, NoneType), "the path to a folder"),
     "keys": _OptionType((Sequence,), "a list of secrets", _OptionType((str, bytes), "a text, or bytes")),
+    "meaning": _OptionType((str, PathLike, NoneType), "the path to a folder"),
     "reads_per_minute": _NUMBER,
     "search": _SWITCH,
     "queries_per_minute": _NUMBER,

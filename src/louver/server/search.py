@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from louver.catalogue.search.document import alone
-from louver.catalogue.search.needs import needs_of
 from louver.catalogue.search.ranking_cache import Rankings
 from louver.concurrency.offload import in_thread
 from louver.core.json import digest
@@ -30,6 +29,7 @@ from louver.server.tools.registry import tool_list_pages
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
+    from pathlib import Path
 
     from louver.catalogue.files.descriptions import DescriptionFiles
     from louver.catalogue.search.document import Named
@@ -58,9 +58,10 @@ class Search:
         per_minute: int = QUERIES_PER_MINUTE,
         state: SharedState | None = None,
         files: DescriptionFiles | None = None,
+        meaning: Path | None = None,
     ) -> None:
         self._files = files
-        self._rankings = Rankings(split_name)
+        self._rankings = Rankings(split_name, meaning)
         self._limiter = RateLimiter("queries", per_minute, state=state)
         self._ranking_lock = anyio.Lock()
 
@@ -102,7 +103,7 @@ class Search:
         binding = [query, caller, ranking.version]
         start = _start(cursor, binding)
         page_size = min(request.matches_a_page, len(tools))
-        needs = needs_of(query)
+        needs = ranking.needs_of(query)
         matches = ranking.search_needs(needs, start, page_size + 1)
         rest = {key: value for key, value in listed[0].items() if key not in ("tools", "nextCursor")}
         # Some clients cache a list by its method alone: matches must not pass for the full list.

@@ -40,7 +40,7 @@ def test_callers_with_other_lists_have_rankings_of_their_own():
 
 
 @pytest.mark.parametrize("caller", ["ann", "ben"])
-def test_of_10_000_tools_only_those_of_the_changed_server_are_indexed_again(monkeypatch, caller):
+def test_of_10_000_tools_only_those_of_the_changed_server_are_indexed_again(monkeypatch, caller, by_words):
     """Issue 45: whoever asks first; a test that counts texts and stems, not time."""
     read, stemmed = [], []
     monkeypatch.setattr(ranking_module, "fields_of", recording(ranking_module.fields_of, read))

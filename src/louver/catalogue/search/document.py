@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from louver.catalogue.search.text_index import SearchFields
 from louver.catalogue.search.words import words
 from louver.core.json import members
-from louver.limits import MAX_SEARCHED_CHARACTERS
+from louver.limits import MAX_MEANING_CHARACTERS, MAX_SEARCHED_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -35,6 +35,12 @@ def fields_of(tool: dict[str, Any], named: Named, search_terms: Iterable[str] = 
         "\n".join(search_terms),
     )
     return SearchFields(*(words(text[:MAX_SEARCHED_CHARACTERS]) for text in texts))
+
+
+def meaning_text(tool: dict[str, Any], named: Named, search_terms: Iterable[str] = ()) -> str:
+    """The text of a tool that says what it does."""
+    texts = (*named(tool["name"]), _title(tool), *search_terms, _text(tool.get("description")))
+    return "\n".join(texts)[:MAX_MEANING_CHARACTERS]
 
 
 def _title(tool: dict[str, Any]) -> str:

@@ -17,8 +17,9 @@ from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from louver.catalogue.search.document import alone, fields_of
+from louver.catalogue.search.document import alone, fields_of, meaning_text
 from louver.catalogue.search.misspellings import near
+from louver.catalogue.search.needs import needs_of
 from louver.catalogue.search.text_index import TextIndex, WordWeights
 from louver.catalogue.search.words import in_one, query_terms
 from louver.core.cached import cached_property
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from louver.catalogue.search.document import Named
+    from louver.catalogue.search.word_vectors import Direction, WordVectors
 
 # In code points. Shorter words are not corrected: too many words are near them.
 _MIN_GUESSED = 3
@@ -45,19 +47,23 @@ class _Document(NamedTuple):
     name: str  # as one word
     digest: bytes  # of its words
     words: WordWeights
+    meaning: Direction | None  # by word vectors, where there are any
 
     @classmethod
-    def of(cls, tool: dict[str, Any], named: Named, search_terms: Sequence[str]) -> _Document:
+    def of(
+        cls, tool: dict[str, Any], named: Named, search_terms: Sequence[str], vectors: WordVectors | None
+    ) -> _Document:
         fields = fields_of(tool, named, search_terms)
         text = "\n".join(map(" ".join, fields)).encode("utf-8", "backslashreplace")
         digest = hashlib.blake2b(text, digest_size=16).digest()
-        return cls(in_one(named(tool["name"])[1]), digest, WordWeights.of(fields))
+        meaning = None if vectors is None else vectors.encode(meaning_text(tool, named, search_terms))
+        return cls(in_one(named(tool["name"])[1]), digest, WordWeights.of(fields), meaning)
 
 
 class Ranking:
     """The immutable ranking of one list. Tools that the ranking `before` has too are not read again.
 
-    `search_terms` are those of description files: tool name -> terms.
+    `search_terms` are those of description files: tool name -> terms. A ranking `before` has the same word vectors.
     """
 
     def __init__(
@@ -66,6 +72,7 @@ class Ranking:
         named: Named = alone,
         before: Ranking | None = None,
         search_terms: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        vectors: WordVectors | None = None,
     ) -> None:
         self.tools = list(tools)
         self.search_terms = search_terms
@@ -74,7 +81,9 @@ class Ranking:
         def document_of(tool: dict[str, Any]) -> _Document:
             terms = search_terms.get(tool["name"], ())
             *known, document = read.get(tool["name"], (None, None, None))
-            return document if document is not None and known == [tool, terms] else _Document.of(tool, named, terms)
+            if document is not None and known == [tool, terms]:
+                return document
+            return _Document.of(tool, named, terms, vectors)
 
         self._documents = [document_of(tool) for tool in self.tools]
         words = [document.words for document in self._documents]
@@ -82,11 +91,24 @@ class Ranking:
         self._places: dict[str, list[int]] = {}  # of the tools that have a name
         for place, document in enumerate(self._documents):
             self._places.setdefault(document.name, []).append(place)
+        self._meanings = None
+        self._model = b"" if vectors is None else vectors.digest
+        if vectors is not None:
+            # Lazy import: it needs the extra `meaning`.
+            from louver.catalogue.search.meanings import Meanings
+
+            self._meanings = Meanings(vectors, [each.meaning for each in self._documents if each.meaning is not None])
 
     @cached_property
     def version(self) -> str:
-        """Digest of the searched text: equal versions order the tools of every query alike."""
-        return hashlib.blake2b(b"".join(each.digest for each in self._documents), digest_size=8).hexdigest()
+        """Digest of the searched text, and of the word vectors: equal versions order the tools of every query alike."""
+        digests = (self._model, *(each.digest for each in self._documents))
+        return hashlib.blake2b(b"".join(digests), digest_size=8).hexdigest()
+
+    def needs_of(self, query: str) -> list[str]:
+        """The needs that are ranked apart. Word vectors find the tools of clauses in the whole query, too."""
+        needs = needs_of(query)
+        return needs if self._meanings is None or needs[0] != query else [query]
 
     def search(self, query: str, start: int = 0, most: int | None = None) -> list[Match]:
         """The matching tools, best first: `most` of them (`None` is all) after the first `start`."""
@@ -116,6 +138,13 @@ class Ranking:
         return ((place, scores[place]) for place in best[:most])
 
     def _scores(self, query: str) -> list[float]:
+        """By the words, and by what they mean if there are word vectors."""
+        scores = self._word_scores(query)
+        if self._meanings is None:
+            return scores
+        return self._meanings.mixed(scores, list(dict.fromkeys((query, *needs_of(query)))))
+
+    def _word_scores(self, query: str) -> list[float]:
         """By the words, or by their corrections and what begins with them if no tool has one."""
         terms, known = query_terms(query), self._index.known
         # As one word too: some authors write together what others write apart.

@@ -11,18 +11,23 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.search.document import alone
+from louver.catalogue.search.meaning_extra import word_vectors
 from louver.catalogue.search.ranking import Ranking
 from louver.limits import MAX_CALLERS, MAX_RANKED_TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
+    from pathlib import Path
 
     from louver.catalogue.search.document import Named
 
 
 class Rankings:
-    def __init__(self, named: Named = alone) -> None:
+    """With word vectors, of a folder or of the extra `meaning`."""
+
+    def __init__(self, named: Named = alone, meaning: Path | None = None) -> None:
         self._named = named
+        self._meaning = meaning
         self._latest: OrderedDict[Hashable, Ranking] = OrderedDict()
 
     def find(
@@ -40,7 +45,12 @@ class Rankings:
     ) -> Callable[[], Ranking]:
         """What makes a new ranking, based on the caller's latest or another's. It can run in a thread: for a second."""
         before = self._latest.get(caller) or next(reversed(self._latest.values()), None)
-        return partial(Ranking, tools, self._named, before, search_terms)
+        return partial(self._made, tools, before, search_terms)
+
+    def _made(
+        self, tools: list[dict[str, Any]], before: Ranking | None, search_terms: Mapping[str, Sequence[str]]
+    ) -> Ranking:
+        return Ranking(tools, self._named, before, search_terms, word_vectors(self._meaning))
 
     def keep(self, caller: Hashable, ranking: Ranking) -> None:
         self._latest[caller] = ranking

@@ -63,6 +63,11 @@ def query_terms(query: str) -> list[str]:
     return list(dict.fromkeys(terms or words(query)))
 
 
+def plain_words(text: str) -> list[str]:
+    """The words in their order as written, without compounds: what the tokenizer of a model reads."""
+    return _PART.findall(_HUMP.sub(" ", text))
+
+
 def in_one(text: str) -> str:
     """A text as one word: `create an issue` is `createanissue`."""
     return "".join(part for chunk in _CHUNK.findall(_plain(text)) for part in _parts(chunk))

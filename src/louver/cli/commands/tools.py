@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from louver.catalogue.search.document import alone
-from louver.catalogue.search.needs import needs_of
+from louver.catalogue.search.meaning_extra import word_vectors
 from louver.catalogue.search.ranking import Ranking
 from louver.cli import servers, signals, terminal, upstreams
 from louver.cli.request import write
@@ -20,6 +20,7 @@ from louver.protocol.query import queried
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
+    from pathlib import Path
 
     from louver.gateway.gateway import Gateway, UpstreamState
 
@@ -35,7 +36,7 @@ async def _run(arguments: Namespace) -> int:
     async with upstreams.open_gateway(config) as (gateway, states):
         rows = [_row(gateway, state, tool) for state in states for tool in state.tools]
     if query is not None:
-        rows = _ranked(query, gateway, states, rows)
+        rows = _ranked(query, config.meaning, gateway, states, rows)
     if arguments.json:
         write(rows)
     else:
@@ -56,7 +57,7 @@ def _row(gateway: Gateway, state: UpstreamState, tool: dict[str, Any]) -> dict[s
 
 
 def _ranked(
-    query: str, gateway: Gateway, states: Sequence[UpstreamState], rows: Sequence[dict[str, Any]]
+    query: str, meaning: Path | None, gateway: Gateway, states: Sequence[UpstreamState], rows: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """The rows of matching tools, best first, with their scores."""
     listed = [(state.name, tool) for state in states for tool in state.tools]
@@ -66,8 +67,10 @@ def _ranked(
         for named, (server, tool) in zip(tools, listed, strict=True)
     }
     row_by_name = {tool["name"]: row for tool, row in zip(tools, rows, strict=True)}
-    ranking = Ranking(tools, split_name if len(states) > 1 else _split_single, search_terms=terms)
-    matches = ranking.search_needs(needs_of(query))
+    ranking = Ranking(
+        tools, split_name if len(states) > 1 else _split_single, search_terms=terms, vectors=word_vectors(meaning)
+    )
+    matches = ranking.search_needs(ranking.needs_of(query))
     return [{**row_by_name[match.tool["name"]], "score": match.score} for match in matches]
 
 

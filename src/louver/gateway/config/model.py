@@ -180,6 +180,7 @@ class Config:
     keep_results: KeptResults | None = None  # `None`: no results are kept
     catalogue: CatalogueSource = "kept"  # for servers without a policy
     learn: Path | None = None  # folder for learned output fields; `None`: nothing is learned
+    meaning: Path | None = None  # a folder with word vectors; `None`: those of the extra, if it is installed
     exports: Path | None = None  # a folder that exists, for whole answers
     auth: Auth | None = None  # `None`: every HTTP client is served
     principal: Principal | None = None  # the client over stdio

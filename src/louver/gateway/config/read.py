@@ -23,10 +23,11 @@ from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.hosts import Host
 from louver.catalogue.learned import state_folder
 from louver.catalogue.policy.policy import Policy
+from louver.catalogue.search.meaning_extra import word_vectors
 from louver.catalogue.tool_rules import ToolRules
 from louver.core.json import digest, members
 from louver.core.secret_key import MIN_KEY_BYTES
-from louver.errors import InvalidConfig, InvalidGuidance, LouverError
+from louver.errors import InvalidConfig, InvalidGuidance, InvalidInput, LouverError
 from louver.gateway.auth.read import read_audit, read_auth, read_principal
 from louver.gateway.auth.settings import Tokens
 from louver.gateway.config.env import UnresolvedVariable, expand_variables, split_files
@@ -106,6 +107,7 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         warnings=None if warnings is False else Warnings(**members(warnings)),
         keep_results=None if kept_results is None else source.kept_results(kept_results, kept_in),
         learn=source.learn(settings.pop("learn", False)),
+        meaning=source.meaning(settings.pop("meaning", None)),
         exports=source.folder(("louver", "exports"), settings.pop("exports", None)),
         auth=clients_auth,
         principal=None if principal is None else read_principal(principal, source),
@@ -350,6 +352,18 @@ class ConfigSource:
         if not found.is_dir():
             raise self._no_folder(place, written, written)
         return found
+
+    def meaning(self, written: str | None) -> Path | None:
+        """A folder with word vectors."""
+        place = ("louver", "meaning")
+        folder = self.folder(place, written)
+        if folder is None:
+            return None
+        try:
+            word_vectors(folder)
+        except InvalidInput as error:
+            raise self.error_at(place, f"'meaning': {error.message}") from None
+        return folder
 
     def _strings(self, at: Place, written: dict[str, str]) -> dict[str, str]:
         return {key: self.string((*at, key), value) for key, value in written.items()}

@@ -1,0 +1,33 @@
+"""The word vectors of the extra `meaning`, where it is installed, or of a folder of the user's."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from louver.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from louver.catalogue.search.word_vectors import WordVectors
+
+
+def word_vectors(folder: Path | None = None) -> WordVectors | None:
+    """`None` without a folder if the extra is not installed; InvalidInput for a folder without a model."""
+    if folder is not None:
+        return _read(folder)
+    try:
+        from louver_meaning import MODEL
+    except ModuleNotFoundError:
+        return None
+    return _read(MODEL)
+
+
+@lru_cache(maxsize=4)
+def _read(folder: Path) -> WordVectors:
+    try:
+        from louver.catalogue.search.word_vectors import WordVectors
+    except ModuleNotFoundError:
+        raise InvalidInput("word vectors need the extra 'meaning': pip install 'louver[meaning]'") from None
+    return WordVectors.read(folder)
