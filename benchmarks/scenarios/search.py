@@ -5,8 +5,9 @@
     index                     from a list of so many tools to the first answer
     index, changed            likewise, where 100 tools have changed
 
-`louver` searches as it serves: by needs, and nothing for a query that is too long. Beside it stand FastMCP's search
-transform and bm25s, which are installed on first use. Times are CPU time.
+`louver` searches as it serves: by needs, and nothing for a query that is too long; `louver, meaning` likewise with the
+extra `meaning`. Beside them stand FastMCP's search transform and bm25s, which are installed on first use. Times are CPU
+time.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from benchmarks.corpus import FILE
 from benchmarks.measuring import row, timed
 from benchmarks.paired import interval
 from benchmarks.results import Group, Row
-from louver.catalogue.search.needs import needs_of
+from louver.catalogue.search.meaning_extra import word_vectors
 from louver.catalogue.search.ranking import Ranking
 from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS
 from tests.stock.run import REQUIREMENTS, StockError, python_with
@@ -36,8 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from benchmarks.scenarios import Setting
+    from louver.catalogue.search.word_vectors import WordVectors
 
-    Search = Callable[[Ranking, str, int], list[str]]
+    Search = Callable[[str, int], list[str]]
 
 SIZES = (100, 1_000, 10_000)
 CHANGED = 100
@@ -49,7 +51,8 @@ SCORES: dict[str, Callable[[tasks.Task, Sequence[str]], float]] = {
     "nDCG@10": partial(tasks.Task.ndcg, k=10),
     "MRR": tasks.Task.reciprocal_rank,
 }
-PAIRED = "needs against whole"
+WORDS, WHOLE, MEANING = "louver", "louver, whole", "louver, meaning"
+PAIRS = {"needs against whole": (WORDS, WHOLE), "meaning against words": (MEANING, WORDS)}
 FOUND = max(20, MATCHES_A_PAGE)
 
 
@@ -66,15 +69,22 @@ PEERS = {
 }
 
 
-def _by_needs(ranking: Ranking, query: str, most: int) -> list[str]:
-    return [match.tool["name"] for match in ranking.search_needs(needs_of(query), 0, most)]
+def _as_served(ranking: Ranking, query: str, most: int) -> list[str]:
+    return [match.tool["name"] for match in ranking.search_needs(ranking.needs_of(query), 0, most)]
 
 
 def _whole(ranking: Ranking, query: str, most: int) -> list[str]:
     return [match.tool["name"] for match in ranking.search(query, 0, most)]
 
 
-OURS: dict[str, Search] = {"louver, whole": _whole, "louver": _by_needs}
+def _searches(tools: Sequence[dict[str, Any]]) -> dict[str, Search]:
+    """The ways to search a list, by name."""
+    by_words, by_meaning = Ranking(tools, _named), Ranking(tools, _named, vectors=word_vectors())
+    return {
+        WHOLE: partial(_whole, by_words),
+        WORDS: partial(_as_served, by_words),
+        MEANING: partial(_as_served, by_meaning),
+    }
 
 
 def run(setting: Setting) -> Iterator[Group]:
@@ -93,12 +103,9 @@ def _times(size: int, peers: dict[str, Path], rounds: int) -> Iterator[Group]:
     tools = tasks.many(size)
     # For all the same queries, though others than Louver would take longer ones.
     queries = [task.query[:MAX_QUERY_CHARACTERS] for task in tasks.tasks()]
-    ranking = Ranking(tools, _named)
     asked = {name: _ask(peers, name, tools, queries, min(PEER_ROUNDS, rounds)) for name in peers}
     seconds = {name: each["seconds"] for name, each in asked.items()}
-    seconds |= {
-        name: _seconds(partial(search, ranking, most=MATCHES_A_PAGE), queries, rounds) for name, search in OURS.items()
-    }
+    seconds |= {name: _seconds(search, queries, rounds) for name, search in _searches(tools).items()}
     payload = f"{size:,} tools"
     for case, percentile in PERCENTILES.items():
         rows = (
@@ -106,11 +113,12 @@ def _times(size: int, peers: dict[str, Path], rounds: int) -> Iterator[Group]:
             for name, each in seconds.items()
         )
         yield Group(case, payload, 0, "s", None, tuple(rows))
-    ours = timed({"louver": partial(_first_answer, tools, None)}, rounds)
+    indexes = {WORDS: None, MEANING: word_vectors()}
+    ours = timed({name: partial(_first_answer, tools, None, vectors) for name, vectors in indexes.items()}, rounds)
     yield Group("index", payload, 0, "s", None, (*(row(name, each["index"]) for name, each in asked.items()), *ours))
 
 
-def _seconds(search: Callable[[str], object], queries: Sequence[str], rounds: int) -> list[float]:
+def _seconds(search: Search, queries: Sequence[str], rounds: int) -> list[float]:
     """What each query takes."""
     samples: list[list[float]] = [[] for _ in queries]
     for _ in range(rounds):
@@ -118,7 +126,7 @@ def _seconds(search: Callable[[str], object], queries: Sequence[str], rounds: in
         gc.disable()
         for query, taken in zip(queries, samples, strict=True):
             started = thread_time()
-            search(query)
+            search(query, MATCHES_A_PAGE)
             taken.append(thread_time() - started)
         gc.enable()
     return [median(taken) for taken in samples]
@@ -126,32 +134,36 @@ def _seconds(search: Callable[[str], object], queries: Sequence[str], rounds: in
 
 def _changed(rounds: int) -> Group:
     tools = tasks.many(SIZES[-1])
-    before = Ranking(tools, _named)
+    vectors = word_vectors()
+    befores = {WORDS: Ranking(tools, _named), MEANING: Ranking(tools, _named, vectors=vectors)}
     after = [{**tool, "description": "Changed."} if at < CHANGED else tool for at, tool in enumerate(tools)]
-    work = partial(_first_answer, after, before)
-    return Group("index, changed", f"{len(tools):,} tools", 0, "s", None, timed({"louver": work}, rounds))
+    work = {
+        name: partial(_first_answer, after, before, vectors if name == MEANING else None)
+        for name, before in befores.items()
+    }
+    return Group("index, changed", f"{len(tools):,} tools", 0, "s", None, timed(work, rounds))
 
 
-def _first_answer(tools: list[dict[str, Any]], before: Ranking | None) -> None:
-    Ranking(tools, _named, before).search("create an issue", 0, MATCHES_A_PAGE)
+def _first_answer(tools: list[dict[str, Any]], before: Ranking | None, vectors: WordVectors | None) -> None:
+    Ranking(tools, _named, before, vectors=vectors).search("create an issue", 0, MATCHES_A_PAGE)
 
 
 def _quality(peers: dict[str, Path]) -> Iterator[Group]:
     tools, queries = list(tasks.tools()), [task.query for task in tasks.tasks()]
-    ranking = Ranking(tools, _named)
     found: dict[str, list[list[str]]] = {name: _ask(peers, name, tools, queries, 0)["names"] for name in peers}
     # A query that is refused finds nothing.
     found |= {
-        name: [search(ranking, query, FOUND) if len(query) <= MAX_QUERY_CHARACTERS else [] for query in queries]
-        for name, search in OURS.items()
+        name: [search(query, FOUND) if len(query) <= MAX_QUERY_CHARACTERS else [] for query in queries]
+        for name, search in _searches(tools).items()
     }
     payload = f"{len(queries)} tasks"
     for case, score in SCORES.items():
         scores = {name: list(map(score, tasks.tasks(), ranked)) for name, ranked in found.items()}
         rows = (Row.exact(name, mean(each)) for name, each in scores.items())
         yield Group(case, payload, 0, "score", None, tuple(rows))
-        differences = [needs - whole for needs, whole in zip(scores["louver"], scores["louver, whole"], strict=True)]
-        yield Group(f"{case}, {PAIRED}", payload, 0, "score", None, (Row("louver", *interval(differences)),))
+        for pair, (one, other) in PAIRS.items():
+            differences = [ours - theirs for ours, theirs in zip(scores[one], scores[other], strict=True)]
+            yield Group(f"{case}, {pair}", payload, 0, "score", None, (Row(one, *interval(differences)),))
 
 
 def _named(name: str) -> tuple[str, str]:
@@ -183,13 +195,13 @@ def tables(groups: Sequence[Group]) -> list[str]:
     """The figures as the lines of two Markdown tables: what is found, and how long it takes, against `louver`."""
     found = {(group.case, group.payload): group for group in groups}
     names = [each.name for each in groups[0].rows]
-    lines = [f"| | {' | '.join(names)} | {PAIRED} |", "|---" * (len(names) + 2) + "|"]
+    lines = [f"| | {' | '.join([*names, *PAIRS])} |", "|---" * (len(names) + len(PAIRS) + 1) + "|"]
     for (case, payload), group in found.items():
-        if group.unit == "score" and not case.endswith(PAIRED):
-            (paired,) = found[f"{case}, {PAIRED}", payload].rows
-            difference = f"{paired.median:+.3f} ({paired.low:+.3f} to {paired.high:+.3f})"
+        if group.unit == "score" and not case.endswith(tuple(PAIRS)):
+            pairs = [found[f"{case}, {pair}", payload].rows[0] for pair in PAIRS]
+            differences = [f"{each.median:+.3f} ({each.low:+.3f} to {each.high:+.3f})" for each in pairs]
             scores = [figures.figure(each.median, "score") for each in group.rows]
-            lines.append(f"| {' | '.join([case, *scores, difference])} |")
+            lines.append(f"| {' | '.join([case, *scores, *differences])} |")
     lines += [f"| | | {' | '.join(names)} |", "|---" * (len(names) + 2) + "|"]
     for (case, payload), group in found.items():
         if group.unit == "s":

@@ -168,7 +168,7 @@ def test_a_query_that_is_refused_finds_nothing(query, monkeypatch):
     tool = {"name": "tracker__create_issue", "description": "Create an issue. " + "x" * 4097, "inputSchema": {}}
     monkeypatch.setattr(tasks, "tools", lambda: [tool])
     expected = float(len(query) <= 4096)
-    scores = [group for group in search._quality({}) if not group.case.endswith(search.PAIRED)]
+    scores = [group for group in search._quality({}) if not group.case.endswith(tuple(search.PAIRS))]
     assert {row.median for group in scores for row in group.rows} == {expected}
 
 
@@ -184,12 +184,12 @@ def test_many_tools_are_the_real_ones_and_then_the_same_of_further_servers():
 
 @pytest.mark.deep
 def test_search_is_measured_beside_fastmcp_and_bm25s():
-    """DISCLOSURE.md: Recall@5 of at least .38, and on no k below the others. Whatever takes time is not judged here."""
+    """DISCLOSURE.md: Recall@5 of at least .38, on no k below the others. Issue 45: meaning lowers none. No time counts."""
     next(rows(corpus.FILE.name))
     groups = list(scenario("search")(replace(SMALL, peers=True)))
     scores = {f"search/{group.case}" for group in groups if group.unit == "score"}
     verdicts = [verdict for verdict in claims.judged({"search": groups}) if verdict.claim.case in scores]
-    assert len(verdicts) == 13
+    assert len(verdicts) == 20
     assert [verdict.line for verdict in verdicts if not verdict.passes] == []
 
 
