@@ -24,6 +24,7 @@ OWN_PROCESSES = {
 
 HELD = {
     "louver.catalogue.files.shipped_views._read": "a file of the package, read once",
+    "louver.catalogue.search.meaning_extra._read": "files, read once",
     "louver.catalogue.search.words._words": "what a pure function has given",
     "louver.concurrency.offload._CANCELLATION": "of the task",
     "louver.core.json._all_but": "what a pure function has given",

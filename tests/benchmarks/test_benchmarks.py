@@ -184,7 +184,7 @@ def test_many_tools_are_the_real_ones_and_then_the_same_of_further_servers():
 
 @pytest.mark.deep
 def test_search_is_measured_beside_fastmcp_and_bm25s():
-    """DISCLOSURE.md: Recall@5 of at least .38, on no k below the others. Issue 45: meaning lowers none. No time counts."""
+    """DISCLOSURE.md: Recall@5 of at least .38, on no k below others. Issue 45: meaning lowers none. No time counts."""
     next(rows(corpus.FILE.name))
     groups = list(scenario("search")(replace(SMALL, peers=True)))
     scores = {f"search/{group.case}" for group in groups if group.unit == "score"}
