@@ -87,7 +87,7 @@ async def search_refusal_has_a_code(context: Context) -> None:
     most = members(context.extensions.get(SEARCH)).get("maxCharacters")
     if not isinstance(most, int) or isinstance(most, bool) or not 0 < most < _LONG:
         raise NotOffered(f"'{SEARCH}' with 'maxCharacters' is not declared in 'capabilities.extensions'")
-    queries: tuple[Any, ...] = (7, "x" * (most + 1), "a\nb")
+    queries: tuple[Any, ...] = (7, "x" * (most + 1), "a\0b")
     for query in queries:
         if refusal_of(await context.session.request("tools/list", {QUERY: query})).get("code") != "INVALID_QUERY":
             raise CheckFailed("a query that is no text, too long, or has a control character is not INVALID_QUERY")
