@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 
 import pytest
 
 from gateway.gateways import EVERYTHING
-from gateway.links import SOON_S, Ears, call
+from gateway.links import SOON_S, Ears, call, fails, opened
 from gateway.raw import raw
 from gateway.served import config, serving
 from louver import limits
@@ -145,22 +145,6 @@ def old():
         thread.join()
 
 
-@asynccontextmanager
-async def opened(link):
-    await link.open()
-    try:
-        yield link
-    finally:
-        await link.close()
-
-
-async def fails(work, kind):
-    with pytest.raises(kind) as raised:
-        async with asyncio.timeout(SOON_S):
-            await work
-    return raised.value.message
-
-
 async def test_calls_share_the_stream(old):
     """MCP 2024-11-05: the endpoint is the one that the stream names; the headers are those of the configuration."""
     async with opened(SseTransport(old.url, headers={"X-A": "1"}, listener=Ears())) as link:
@@ -181,24 +165,25 @@ async def test_calls_share_the_stream(old):
 async def test_credentials_go_to_no_other_origin(old, events, told):
     """*Ours*, as in the SDK."""
     old.events = events
-    assert await fails(SseTransport(old.url, listener=Ears()).open(), UpstreamInvalidOutput) == told
+    error = await fails(SseTransport(old.url, listener=Ears()).open(), UpstreamInvalidOutput)
+    assert error.message == told
 
 
 async def test_a_stream_without_an_endpoint_is_not_waited_for(old, monkeypatch):
     """*Ours*."""
     monkeypatch.setattr(module, "UPSTREAM_CONNECT_SECONDS", 0.3)
     old.events = b": nothing\n\n"
-    told = await fails(SseTransport(old.url, listener=Ears()).open(), UpstreamUnavailable)
+    told = (await fails(SseTransport(old.url, listener=Ears()).open(), UpstreamUnavailable)).message
     assert told == "the upstream has not named its endpoint in 0.3 s"
 
 
 async def test_what_is_no_stream_of_events_is_told(old):
     """*Ours*."""
     old.media_type = "text/html"
-    told = await fails(SseTransport(old.url, listener=Ears()).open(), UpstreamInvalidOutput)
+    told = (await fails(SseTransport(old.url, listener=Ears()).open(), UpstreamInvalidOutput)).message
     assert told == "the upstream answers with no stream of events"
     old.token = "t"
-    told = await fails(SseTransport(old.url, listener=Ears()).open(), UpstreamUnavailable)
+    told = (await fails(SseTransport(old.url, listener=Ears()).open(), UpstreamUnavailable)).message
     assert told == "the upstream does not take the gateway's credentials: HTTP 401"
 
 
@@ -206,7 +191,7 @@ async def test_over_streamable_http_the_refusal_names_the_older_transport(old):
     """*Ours*: a server over SSE takes no POST at the address of its stream."""
     old.status = 405
     async with opened(HttpTransport(old.url, listener=Ears())) as link:
-        told = await fails(call(link, "echo"), UpstreamUnavailable)
+        told = (await fails(call(link, "echo"), UpstreamUnavailable)).message
     assert told == 'the upstream takes no such request, as with the older SSE (then "type" is "sse"): HTTP 405'
 
 
@@ -214,7 +199,7 @@ async def test_a_message_that_is_refused_fails_its_call_alone(old):
     """*Ours*: at once, not at its timeout."""
     async with opened(SseTransport(old.url, listener=Ears())) as link:
         old.status = 400
-        assert "HTTP 400" in await fails(call(link, "echo"), UpstreamUnavailable)
+        assert "HTTP 400" in (await fails(call(link, "echo"), UpstreamUnavailable)).message
         old.status = 202
         assert (await call(link, "echo", a=1))["said"] == {"a": 1}
 
@@ -255,7 +240,7 @@ async def test_a_message_that_is_not_accepted_is_not_waited_for(old, monkeypatch
     async with opened(SseTransport(old.url, listener=Ears())) as link:
         ears = Ears()
         work = link.call(Call("tools/call", {"arguments": {}}, ears.on_notification, ears.on_request))
-        assert "has not accepted a message" in await fails(work, UpstreamTimeout)
+        assert "has not accepted a message" in (await fails(work, UpstreamTimeout)).message
 
 
 async def test_a_flood_waits_for_those_who_read(old):

@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from logging import Logger
 
 
+def retrieve_error(task: asyncio.Task[Any]) -> None:
+    """Retrieve the error of a task: asyncio logs it if all that wait for the task are cancelled."""
+    if not task.cancelled():
+        task.exception()
+
+
 class BackgroundTasks:
     def __init__(self, logger: Logger) -> None:
         self._logger = logger

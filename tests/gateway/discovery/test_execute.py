@@ -92,6 +92,9 @@ async def test_the_example_session(tmp_path, transport, mode):
             found = await client.call_tool("search-tools", {"needs": needs})
             assert found.structured_content["needs"][0]["need"] == needs[-1]
             assert "add" in [each["luaName"] for each in found.structured_content["needs"][0]["tools"]]
+        # Word vectors, which are installed here, rank clauses with the whole: it is the one need.
+        found = await client.call_tool("search-tools", {"needs": ["add two numbers; multiply two numbers"]})
+        assert len(found.structured_content["needs"]) == 1
         there = {"luaServerName": "calculator", "luaToolName": "add"}
         details = await client.call_tool("tool-details", there)
         assert text_of(details).endswith(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import httpx2
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _PLAIN = (None, "identity")
+
+
+def basic_credentials(client_id: str, client_secret: str) -> tuple[str, str]:
+    """Name and password of a client for Basic authentication: both are form-encoded. Source: RFC 6749, 2.3.1."""
+    return quote(client_id, safe=""), quote(client_secret, safe="")
 
 
 async def fetch(url: str, form: Mapping[str, str] | None = None, credentials: tuple[str, str] | None = None) -> bytes:

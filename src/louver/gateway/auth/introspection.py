@@ -16,14 +16,14 @@ from collections import OrderedDict
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
+from louver.concurrency.background import retrieve_error
 from louver.concurrency.budget import BudgetByKey
 from louver.core import json
 from louver.core.json import members
 from louver.errors import AuthUnavailable
 from louver.gateway.auth.claims import access_token_from, is_access_token, is_for_audience
-from louver.gateway.auth.fetch import fetch
+from louver.gateway.auth.fetch import basic_credentials, fetch
 from louver.limits import (
     CLOCK_SKEW_S,
     INTROSPECTED_S,
@@ -52,8 +52,7 @@ class IntrospectionVerifier:
 
     def __init__(self, settings: Introspection, auth: Auth, clock: Callable[[], float] = time.time) -> None:
         self._endpoint = settings.endpoint
-        # RFC 6749 section 2.3.1: both are form-encoded before Basic authentication.
-        self._credentials = quote(settings.client_id, safe=""), quote(settings.client_secret, safe="")
+        self._credentials = basic_credentials(settings.client_id, settings.client_secret)
         self._auth = auth
         self._clock = clock
         self._cache: OrderedDict[bytes, tuple[float, AccessToken | None]] = OrderedDict()
@@ -84,9 +83,7 @@ class IntrospectionVerifier:
 
     def _on_checked(self, digest: bytes, checking: asyncio.Task[None]) -> None:
         del self._open[digest]
-        # Retrieve its error: all that waited for it may have left.
-        if not checking.cancelled():
-            checking.exception()
+        retrieve_error(checking)
 
     def _is_cached(self, digest: bytes) -> bool:
         return digest in self._cache and self._clock() < self._cache[digest][0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from louver.catalogue.search.needs import needs_of
 from louver.core.json import members
 from louver.errors import InvalidArguments, LouverError, RateLimited, UpstreamUnavailable
 from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 class FoundTools(NamedTuple):
     tools: list[dict[str, Any]]
+    needs: list[str]  # of the query, as they are ranked
     need_of: dict[str, str]  # name of a tool -> what it serves; empty for a query of one need
     has_more: bool
 
@@ -42,11 +44,12 @@ async def search_tools(query: str, ask: Callable[[dict[str, Any]], Awaitable[dic
         listing = await ask({QUERY: query})
     except JsonRpcError as error:
         if error.code == METHOD_NOT_FOUND:
-            return FoundTools([], {}, has_more=False)
+            return FoundTools([], needs_of(query), {}, has_more=False)
         raise _search_error(error) from None
-    needs: list[dict[str, Any]] = members(listing.get("_meta")).get(NEEDS) or []
-    need_of = {name: each["need"] for each in needs for name in each["tools"]}
-    return FoundTools(listing["tools"], need_of, has_more=bool(listing.get("nextCursor")))
+    served: list[dict[str, Any]] = members(listing.get("_meta")).get(NEEDS) or []
+    needs = [each["need"] for each in served] or needs_of(query)[:1]
+    need_of = {name: each["need"] for each in served for name in each["tools"]}
+    return FoundTools(listing["tools"], needs, need_of, has_more=bool(listing.get("nextCursor")))
 
 
 def _search_error(error: JsonRpcError) -> LouverError:

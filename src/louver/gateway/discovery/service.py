@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from louver.catalogue.search.needs import needs_of
 from louver.catalogue.summary import summary
 from louver.concurrency.offload import yielding
 from louver.core.choices import check_choice
@@ -73,13 +72,12 @@ class DiscoveryService:
 
     async def search_tools(self, needs: Sequence[Any]) -> dict[str, Any]:
         """Return `{"needs": [{"need", "tools": [{"server", "luaServerName", "name", "luaName", "description"}]}]}`."""
-        query = query_of(needs)
-        found = await self._visible_servers.search(query)
+        found = await self._visible_servers.search(query_of(needs))
         servers, lua_tools = {name: lua for lua, name in self._server_names().items()}, await self._lua_tools()
-        by_need: dict[str, list[dict[str, Any]]] = {need: [] for need in needs_of(query)}
+        by_need: dict[str, list[dict[str, Any]]] = {need: [] for need in found.needs}
         for tool in found.tools:
             server, name = self._visible_servers.split_name(tool["name"])
-            need = found.need_of.get(tool["name"], next(iter(by_need)))
+            need = found.need_of.get(tool["name"], found.needs[0])
             by_need[need].append(
                 {
                     "server": server,

@@ -16,7 +16,7 @@ import re
 import time
 from typing import TYPE_CHECKING, Final
 
-from louver.concurrency.background import BackgroundTasks
+from louver.concurrency.background import BackgroundTasks, retrieve_error
 from louver.concurrency.backoff import Backoff
 from louver.errors import LoginFailed, LoginRequired
 from louver.gateway.config.model import COMMAND_LINE_SERVER
@@ -147,7 +147,7 @@ class LoginCredentials:
         """The login that replaces an old one: one attempt for all requests that wait, cancelled by none of them."""
         if self._replacing is None or self._replacing.done():
             self._replacing = asyncio.create_task(self._replace(old, challenge))
-            self._replacing.add_done_callback(_retrieve_error)
+            self._replacing.add_done_callback(retrieve_error)
         return await asyncio.shield(self._replacing)
 
     async def _replace(self, old: Login | None, challenge: str | None) -> Login:
@@ -192,9 +192,3 @@ class LoginCredentials:
         if self._server.logs_in_callers:
             problem = "callers log in for themselves, and for the gateway itself nobody is logged in"
         return LoginRequired(f"{problem}; somebody has to run: louver login {server}")
-
-
-def _retrieve_error(task: asyncio.Task[Login]) -> None:
-    # Or asyncio logs it as never retrieved, if all requests that wait are cancelled.
-    if not task.cancelled():
-        task.exception()

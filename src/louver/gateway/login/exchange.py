@@ -8,10 +8,8 @@ The caller's token goes to that endpoint alone. Source: RFC 8693.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final
-from urllib.parse import quote
 
 import httpx2
 from mcp.client.auth.utils import build_oauth_authorization_server_metadata_discovery_urls, issuers_match
@@ -20,8 +18,10 @@ from mcp.shared.auth_utils import resource_url_from_server_url
 from pydantic import BaseModel, Field, ValidationError
 
 from louver.errors import LoginFailed
+from louver.gateway.auth.fetch import basic_credentials
+from louver.gateway.login.login import renewed_ahead_s
 from louver.gateway.login.requests import AuthorizationRequests
-from louver.limits import LOGIN_AHEAD_S, LOGIN_AHEAD_SHARE, MAX_TOKEN_CHARACTERS
+from louver.limits import MAX_TOKEN_CHARACTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,8 +50,7 @@ class IssuedToken:
         """Whether another one is asked for, ahead of its end."""
         if self.expires_in is None:
             return False
-        ahead_s = min(LOGIN_AHEAD_S, LOGIN_AHEAD_SHARE * self.expires_in)
-        return now >= self.obtained_at + self.expires_in - ahead_s
+        return now >= self.obtained_at + self.expires_in - renewed_ahead_s(self.expires_in)
 
     def has_expired(self, now: float) -> bool:
         return self.expires_in is not None and now >= self.obtained_at + self.expires_in
@@ -77,12 +76,7 @@ class TokenExchange:
         self.server = server.name
         self.clock = clock
         self._issuer = settings.issuer
-        # RFC 6749 section 2.3.1: both are form-encoded before Basic authentication.
-        client = f"{quote(settings.client_id, safe='')}:{quote(settings.client_secret, safe='')}"
-        self._headers = {
-            "authorization": f"Basic {b64encode(client.encode()).decode()}",
-            "accept": "application/json",
-        }
+        self._credentials = basic_credentials(settings.client_id, settings.client_secret)
         target = (
             {"resource": resource_url_from_server_url(server.url)}
             if settings.audience is None
@@ -101,7 +95,8 @@ class TokenExchange:
         async with AuthorizationRequests(self._issuer) as requests:
             endpoint = self._endpoint or await self._discover(requests)
             form = {**self._form, "subject_token": subject_token}
-            response = await requests.send(httpx2.Request("POST", endpoint, data=form, headers=self._headers))
+            request = httpx2.Request("POST", endpoint, data=form, headers={"accept": "application/json"})
+            response = await requests.send(request, self._credentials)
             # After a refusal it is looked up again: it may have moved.
             self._endpoint = endpoint if response.status_code == 200 else None
             if response.status_code != 200:

@@ -8,6 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from louver.limits import LOGIN_AHEAD_S, LOGIN_AHEAD_SHARE
 
 
+def renewed_ahead_s(lifetime_s: float) -> float:
+    """How long before the end of a token it is renewed."""
+    return min(LOGIN_AHEAD_S, LOGIN_AHEAD_SHARE * lifetime_s)
+
+
 class Login(BaseModel):
     """Times are seconds of the wall clock, since a login outlives the process. Its `repr` has no secret."""
 
@@ -45,7 +50,7 @@ class Login(BaseModel):
         """When to renew it, ahead of its end; `None`: not until the server refuses it."""
         if self.expires_at is None or not self.is_renewable:
             return None
-        return self.expires_at - min(LOGIN_AHEAD_S, LOGIN_AHEAD_SHARE * (self.expires_at - self.obtained_at))
+        return self.expires_at - renewed_ahead_s(self.expires_at - self.obtained_at)
 
     def has_expired(self, now: float) -> bool:
         return self.expires_at is not None and now >= self.expires_at

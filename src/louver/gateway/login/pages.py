@@ -79,7 +79,7 @@ class LoginPages:
 def _question(server: str, principal: str) -> Response:
     return _page(
         f"<b>{escape(principal)}</b> wants to use the server <b>{escape(server)}</b> with your account there. "
-        "Go on only if that is you, and you have just asked for it: whoever it is gets the rights of your account."
+        "Go on only if that is you, and you have just asked for it: somebody else would get the rights of your account."
         '<form method="post"><button>Log in</button></form>',
         200,
         is_html=True,

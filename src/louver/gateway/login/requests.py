@@ -51,12 +51,12 @@ class AuthorizationRequests:
     ) -> None:
         await self._client.__aexit__(kind, error, trace)
 
-    async def send(self, request: httpx2.Request) -> httpx2.Response:
+    async def send(self, request: httpx2.Request, credentials: tuple[str, str] | None = None) -> httpx2.Response:
         self.check_address(request.url)
         request.headers["accept-encoding"] = "identity"
         try:
             async with asyncio.timeout(AUTH_FETCH_S):
-                response = await self._client.send(request, stream=True)
+                response = await self._client.send(request, auth=credentials, stream=True)
                 try:
                     body = await read_body(response)
                 finally:
