@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import signal
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -85,10 +87,19 @@ async def test_a_child_that_it_has_not_started_is_no_worker(tmp_path):
         assert await asyncio.to_thread(served.ends) == 0
 
 
+def taken_after_a_free_one():
+    """A socket at a port after a free one, both below those that the system gives to other tests."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with suppress(OSError):
+            socket.create_server(("127.0.0.1", port - 1)).close()
+            return socket.create_server(("127.0.0.1", port))
+
+
 def test_a_worker_that_cannot_serve_ends_all_and_says_why(tmp_path):
     """Clients at its socket waited for it, and it was started again and again, each time with a traceback."""
     options = config(tmp_path, {"it": fixture("records", isolation="shared")})
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with taken_after_a_free_one() as taken:
         port = taken.getsockname()[1]
         metrics = ["--metrics", f"127.0.0.1:{port - 1}"]
         served = Served([*LOUVER_ITSELF, "--http", "127.0.0.1:0", "--no-auth", "--workers", "2", *metrics, *options])
