@@ -172,8 +172,8 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
     ("views", "line", "message"),
     [
         ('"a": ["id",\n"nmae"]', 3, "view 'a' names 'nmae', which the output cannot have; did you mean 'name'"),
-        ('"a": ["id",\n"/nmae"]', 3, "view 'a' names 'nmae'"),
-        ('"a": ["id",\n"$.address[\'town\']"]', 3, "view 'a' names 'address.town'"),
+        ('"a": ["id",\n"/nmae"]', 3, "view 'a' names '/nmae'"),
+        ('"a": ["id",\n"$.address[\'town\']"]', 3, "view 'a' names '/address/town'"),
         ('"nmae": ["id"],\n"b": {"exclude": ["**.nmae"]}', 3, r"view 'b' names '\*\*.nmae'"),
         ('"nmae": ["id"],\n"b": ["id"],\n"c": ["nmae"]', 4, "view 'c' names 'nmae'"),
         ('"a..": ["id"],\n"b": {"extends": "a..", "include": [\n"nope"]}', 4, "view 'b' names 'nope'"),

@@ -134,7 +134,8 @@ class Entry:
 
     def text_wrapper_in(self, structured: Json) -> str | None:
         """The same for actual structured content: without a schema any such property can be the wrapper."""
-        return text_wrapper_in(structured) if self.output_schema is None else self.text_wrapper
+        lone = text_wrapper_in(structured)
+        return lone if self.output_schema is None or lone == self.text_wrapper else None
 
     @cached_property
     def _plans_of(self) -> str:
@@ -147,6 +148,15 @@ class Entry:
             projection,
             lambda: _ready(compile_projection(projection, self.output_schema, views=self.views)),
         )
+
+    def plan_for(self, projection: Projection, value: Json) -> ReadyPlan:
+        """The plan for an output: the value decides whether it is the SDK's wrapper."""
+        ready = self.plan(projection)
+        names = ready.plan.own_names(value)
+        if names is None:
+            return ready
+        of = digest_of([self._plans_of, sorted(names)])
+        return self._plans.find(of, projection, lambda: _ready(ready.plan.for_names(names)))
 
     def check(self, projection: Projection) -> None:
         """Make the plan for every place where the output may be, so that a bad request fails before the tool runs."""

@@ -76,7 +76,7 @@ class Answer:
         else:
             if is_wrapped(self.tool.source) and is_object(reported):
                 reported = {**reported, "x-fastmcp-wrap-result": True}
-            plan = self.tool.entry_of(reported).plan(projection)
+            plan = self.tool.entry_of(reported).plan_for(projection, self.value)
         if not _applies(plan, self.value):
             return self
         if not plan.validator.is_valid(self.value):
@@ -149,7 +149,8 @@ def _projected(tool: KnownTool, requested: Projection | None, receipt: Applied, 
 
 def _whole(tool: KnownTool, requested: Projection | None, receipt: NotApplied | None, result: dict[str, Any]) -> Answer:
     """Check a result that is not projected, and prune it to `requested`."""
-    output = find_output(result, None if requested is None else tool.entry.text_wrapper)
+    wrapper = None if requested is None else tool.entry.text_wrapper_in(result.get("structuredContent"))
+    output = find_output(result, wrapper)
     if output is None or RESULT in members(result.get("_meta")):
         # The preview of a kept result satisfies no known schema.
         return Answer(tool, EVERYTHING, None, None if output is None else output.value, True, receipt)
@@ -178,7 +179,7 @@ def _plan(tool: KnownTool, requested: Projection, output: Output) -> ReadyPlan:
     if output.seat != "structured" or tool.source is None:
         return _of_shape(tool, requested, output)
     # `strict` was checked before the call.
-    return tool.entry.plan(replace(requested, strict=False))
+    return tool.entry.plan_for(replace(requested, strict=False), output.value)
 
 
 def _of_shape(tool: KnownTool, requested: Projection, output: Output) -> ReadyPlan:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from louver.core.json import is_object, members
 from louver.core.paths.path import FieldPath, fold
 from louver.core.projection.view import Views
-from louver.core.wrapper import TEXT_WRAPPERS, within_text
+from louver.core.wrapper import TEXT_WRAPPERS, from_root, within_text
 from louver.errors import InvalidAnswer, InvalidProjection, InvalidView
 from louver.limits import MAX_PATHS
 from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
@@ -88,7 +88,7 @@ def _paths(receipt: Applied) -> tuple[FieldPath, ...]:
 
 def _bare(paths: Iterable[FieldPath]) -> tuple[FieldPath, ...]:
     """The paths without the SDK's wrapper, by which they may begin or not."""
-    bare = tuple(paths)
+    bare = tuple(map(from_root, paths))
     for wrapper in TEXT_WRAPPERS:
         bare = within_text(wrapper, bare)
     return fold(bare)

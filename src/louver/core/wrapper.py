@@ -1,7 +1,8 @@
 r"""The `result` object that SDKs wrap around an output that is not an object.
 
 Structured content had to be an object before 2026-07-28, so a tool `-> list[Label]` sends `{"result": [...]}`.
-Paths may leave the wrapper out (`name` and `result.name` are the same); the answer always keeps it.
+Paths may leave the wrapper out (`name` and `result.name` are the same); the answer always keeps it. A schema makes a
+wrapper likely, and the value decides: with other members beside `result` it is an object like any other.
 A lone string in `result` or `content` may hold JSON text: many servers send there what they once sent as text::
 
     {"content": "[{\"name\": \"a.txt\", \"type\": \"file\"}]"}
@@ -15,6 +16,8 @@ from louver.core.json import is_array, is_object
 from louver.core.paths.path import FieldPath, fold
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from louver.core.json import Json, Schema
 
 # The property that holds the output.
@@ -49,11 +52,33 @@ def as_object(output: Json) -> dict[str, Any]:
 
 
 def within(schema: Schema | None, paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
-    """The paths from the root of a wrapped output: `result` is prepended to paths without it."""
-    if not is_wrapped(schema):
+    """The paths from the root of a wrapped output: `result` is prepended to paths without it, unless absolute."""
+    wrapped = is_wrapped(schema)
+    if not wrapped and not any(path.absolute for path in paths):
         return paths
-    named = ((), (WRAPPER,))
-    return fold(tuple(path if path.deep or path.steps[:1] in named else _inside(path) for path in paths))
+    return fold(tuple(_inside(path) if wrapped and _may_leave_out(path) else from_root(path) for path in paths))
+
+
+def beside(paths: tuple[FieldPath, ...], names: Set[str], *, exclude: bool) -> tuple[FieldPath, ...]:
+    """The paths from the root of an object that is no wrapper, although its schema looks like one.
+
+    Args:
+        paths: As they were requested.
+        names: The members of the object. An include takes its own member, and only otherwise one within `result`.
+        exclude: Both are left out.
+    """
+    found: list[FieldPath] = []
+    for path in paths:
+        is_own = not _may_leave_out(path) or path.steps[0] is None or path.steps[0] in names
+        if exclude or is_own:
+            found.append(from_root(path))
+        if _may_leave_out(path) and (exclude or not is_own):
+            found.append(_inside(path))
+    return fold(tuple(found))
+
+
+def from_root(path: FieldPath) -> FieldPath:
+    return FieldPath(path.steps, path.deep) if path.absolute else path
 
 
 def within_text(wrapper: str | None, paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
@@ -81,6 +106,11 @@ def _sole_property(schema: Schema | None) -> str | None:
 
 def _begins(path: FieldPath, wrapper: str | None) -> bool:
     return wrapper is not None and not path.deep and path.steps[:1] == (wrapper,)
+
+
+def _may_leave_out(path: FieldPath) -> bool:
+    """Whether a path may mean a place within the wrapper without naming it."""
+    return bool(path.steps) and not path.deep and not path.absolute and path.steps[0] != WRAPPER
 
 
 def _inside(path: FieldPath) -> FieldPath:

@@ -1,7 +1,8 @@
 """Field paths: the dotted form of issue #1704, with the quoting of AIP-161.
 
     orders[*].total     `total` of every element of `orders`; also `orders.*.total`
-    meta.`a.b`          a name that holds a dot; also meta['a.b'], /meta/a.b (JSON Pointer), $.meta['a.b'] (JSONPath)
+    meta.`a.b`          a name that holds a dot; also meta['a.b']
+    /meta/a.b           from the root (JSON Pointer); also $.meta['a.b'] (JSONPath)
     *, **.email         everything; `email` at any depth (only where fields are left out)
 
 Law: `FieldPath.parse(str(path)) == path` (`tests/core/test_path.py`). No filters: they read what the answer hides.
@@ -21,6 +22,7 @@ from louver.limits import MAX_PATH_CHARACTERS, MAX_SEGMENTS
 Step = str | None
 
 _NAME = re.compile(r"[^.\[\]*`\x00]+")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _UNSENDABLE = re.compile(r"[\x00\ud800-\udfff]")
 _A_STEP = "a name, a quoted name, or '*'"
 _A_BRACKET = "'*]', ']' or a quoted name with its ']'"
@@ -36,10 +38,14 @@ _HINTS = {
 
 @dataclass(frozen=True, slots=True)
 class FieldPath:
-    """The steps from the root, quoting resolved; no steps are the root. `deep`: a name at any depth (`**.name`)."""
+    """The steps from the root, quoting resolved; no steps are the root. `deep`: a name at any depth (`**.name`).
+
+    `absolute`: written from the root, so never read from within the wrapper of an output (`louver.core.wrapper`).
+    """
 
     steps: tuple[Step, ...]
     deep: bool = False
+    absolute: bool = False
 
     @classmethod
     def parse(cls, text: str, *, deep: bool = False) -> FieldPath:
@@ -57,6 +63,8 @@ class FieldPath:
         """The canonical text: dotted, quoted only where needed, wildcards as `*`."""
         if not self.steps:
             return "*"
+        if self.absolute:
+            return _absolute(self.steps)
         text = ".".join("*" if step is None else _quoted(step) for step in self.steps)
         if self.deep:
             return f"**.{text}"
@@ -72,13 +80,15 @@ class FieldPath:
 
     def covers(self, other: FieldPath) -> bool:
         """Whether `other` is the same path, or one below it."""
-        return not self.deep and not other.deep and other.steps[: len(self.steps)] == self.steps
+        if self.deep or other.deep or self.absolute != other.absolute:
+            return False
+        return other.steps[: len(self.steps)] == self.steps
 
 
 def fold(paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
     """The canonical list: each path once, parents instead of their children, in the order of code points."""
     kept: list[FieldPath] = []
-    for path in sorted(set(paths), key=lambda path: (path.deep, path.sort_key())):
+    for path in sorted(set(paths), key=lambda path: (path.deep, path.absolute, path.sort_key())):
         # In this order every parent directly precedes its children.
         if not (kept and kept[-1].covers(path)):
             kept.append(path)
@@ -93,9 +103,10 @@ def _read(text: str, deep: bool) -> FieldPath:
         what = "NUL" if unsendable.group() == "\0" else "a lone surrogate"
         raise InvalidPath(text, unsendable.start(), f"a character other than {what}")
     if text.startswith("/"):
-        return FieldPath(_pointer(text))
+        return FieldPath(_pointer(text), absolute=True)
     if text == "$" or text.startswith(("$.", "$[")):
-        return FieldPath(_root_or(_jsonpath(text)))
+        steps = _root_or(_jsonpath(text))
+        return FieldPath(steps, absolute=bool(steps))
     if text.startswith("**"):
         return FieldPath((_deep(text, deep),), deep=True)
     return FieldPath(_root_or(_dotted(text)))
@@ -211,6 +222,19 @@ def _jsonpath(text: str) -> tuple[Step, ...]:
         rest = rest.left
         steps.append(None if isinstance(last, Wildcard) else last.fields[0])
     return tuple(reversed(steps))
+
+
+def _absolute(steps: tuple[Step, ...]) -> str:
+    if None not in steps:
+        return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps if step is not None)
+    # Only JSONPath has both a root and wildcards; it cannot write a name with both quotes.
+    return "$" + "".join("[*]" if step is None else _bracketed(step) for step in steps)
+
+
+def _bracketed(name: str) -> str:
+    if _PLAIN.fullmatch(name):
+        return f".{name}"
+    return f'["{name}"]' if "'" in name else f"['{name}']"
 
 
 def _quoted(name: str) -> str:

@@ -9,12 +9,14 @@ plan.unmatched      paths that the schema does not know
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.core.cached import cached_property
 from louver.core.json import Json, NotJson, Schema, digest, is_object
 from louver.core.paths.mask import ALL, NONE, exclude_mask, include_mask
+from louver.core.paths.path import FieldPath
 from louver.core.project import project
 from louver.core.projection.compile import Compiled
 from louver.core.projection.json_text import read, skipping_keeper, whole_keeper, written
@@ -23,14 +25,13 @@ from louver.core.schema import known_fields
 from louver.core.schema.derive import Derived, Precision, derive
 from louver.core.shaping.apply import Reshaping
 from louver.core.size import is_larger
-from louver.core.wrapper import WRAPPER, is_wrapped, within, within_text
+from louver.core.wrapper import WRAPPER, beside, is_wrapped, within, within_text
 from louver.errors import UnknownField
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from louver.core.paths.mask import Mask
-    from louver.core.paths.path import FieldPath
     from louver.core.projection.request import Projection
     from louver.core.shaping.options import Shaping
 
@@ -46,6 +47,8 @@ class Plan:
         source: The schema of the values, or `None` if it is not known.
         like: The plan that keeps the same, if the source is inferred.
         shaping: How the kept value is shaped.
+        unwrapped: How the request is read for a value that is no wrapper, although `source` is of one.
+        wrapper_plan: The plan for wrappers, if this is one for such a value.
     """
 
     def __init__(
@@ -57,12 +60,16 @@ class Plan:
         source: Schema | None,
         like: Plan | None = None,
         shaping: Shaping | None = None,
+        unwrapped: _Unwrapped | None = None,
+        wrapper_plan: Plan | None = None,
     ) -> None:
         self.request = request
         self._include, self._exclude, self._always = include, exclude, always
         self._source = source
         self._like = like
-        self._wrapped = like is None and is_wrapped(source)
+        self._unwrapped = unwrapped
+        self._wrapped = unwrapped is not None
+        self._wrapper_plan = wrapper_plan
         self._masks = _masks(include, exclude, always) if like is None else like._masks
         if exclude:
             self._always = tuple(path for path in always if not self._masks[-1].leaves_out(path))
@@ -82,7 +89,39 @@ class Plan:
         Args:
             value: JSON as `json.loads` returns it. It is not changed; the result shares parts with it.
         """
-        return self._keeper.keep(value)
+        plan = self if self._unwrapped is None else self.for_value(value)
+        return plan._keeper.keep(value)
+
+    def for_value(self, value: Json) -> Plan:
+        """The plan whose schema the kept part of `value` satisfies: another one, if it is not the SDK's wrapper.
+
+        With members beside `result` it is an ordinary object: an include takes the object's own member first, and an
+        exclude leaves out both, the own member and that within `result`.
+        """
+        names = self.own_names(value)
+        return self if names is None else self.for_names(names)
+
+    def own_names(self, value: Json) -> frozenset[str] | None:
+        """The requested names that a value which is no wrapper has itself; `None` if it needs no other plan."""
+        if self._unwrapped is None or not is_object(value) or (len(value) == 1 and WRAPPER in value):
+            return None
+        return self._unwrapped.first_names & value.keys()
+
+    def for_names(self, names: frozenset[str]) -> Plan:
+        """The plan for values with these of the requested names beside `result`."""
+        if self._unwrapped is None:
+            return self
+        view, always = self._unwrapped.view, self._unwrapped.always
+        own = partial(beside, names=names, exclude=False)
+        return Plan(
+            self.request,
+            own(view.include),
+            beside(view.exclude, names, exclude=True),
+            _added(own(always), own(view.include)),
+            self._source,
+            shaping=view.shaping.moved(own),
+            wrapper_plan=self,
+        )
 
     def looks_at_more(self, value: Json, most: int) -> bool:
         """Whether projection looks at more than `most` parts of a value."""
@@ -210,9 +249,21 @@ class Plan:
         # Another answer can have what one lacks: only a declared schema knows which fields are impossible.
         if self._source is None or self.is_inferred:
             return {}
-        if self.request.mode == "exclude":
-            return known_fields.unmatched(self._source, (), self._exclude)
-        return known_fields.unmatched(self._source, self._sorted, ())
+        if self._wrapper_plan is not None:
+            named = {*self._include, *self._exclude}
+            unknown = self._wrapper_plan._unmatched
+            return {path if path in named else FieldPath(path.steps[1:]): meant for path, meant in unknown.items()}
+        return self._unknown((), self._exclude) if self.request.mode == "exclude" else self._unknown(self._sorted, ())
+
+    def _unknown(self, include: Sequence[FieldPath], exclude: Sequence[FieldPath]) -> dict[FieldPath, FieldPath | None]:
+        assert self._source is not None
+        unknown = known_fields.unmatched(self._source, include, exclude)
+        if not self._wrapped or not unknown:
+            return unknown
+        # A path may mean a member beside the wrapper's: such a schema has no properties there, but may describe others.
+        own = {path: FieldPath(path.steps[1:]) for path in unknown if len(path.steps) > 1}
+        neither = known_fields.unmatched(self._source, tuple(own.values()), ())
+        return {path: meant for path, meant in unknown.items() if path not in own or own[path] in neither}
 
     def _inside(self, path: FieldPath) -> FieldPath:
         return within_text(WRAPPER, (path,))[0] if self._wrapped else path
@@ -309,13 +360,14 @@ def compile_projection(
         view = View(include=projection.fields)
     else:
         view = View(exclude=projection.fields)
-    include, exclude = within(schema, view.include), within(schema, view.exclude)
-    added = within(schema, known_views.always) if include else ()
-    always = tuple(path for path in added if not any(chosen.covers(path) for chosen in include))
-    shaping = view.shaping
-    if is_wrapped(schema):
+    always = known_views.always if view.include else ()
+    include, exclude, added = (within(schema, paths) for paths in (view.include, view.exclude, always))
+    shaping, unwrapped = view.shaping, None
+    if is_wrapped(schema) and (not include or any(map(_may_reach_wrapper, include))):
         shaping = shaping.moved(partial(within_text, WRAPPER))
-    plan = Plan(projection, include, exclude, always, schema, shaping=shaping)
+        unwrapped = _Unwrapped(view, always)
+    added = _added(added, include)
+    plan = Plan(projection, include, exclude, added, schema, shaping=shaping, unwrapped=unwrapped)
     if projection.strict and plan.unmatched:
         first = plan.unmatched[0]
         meant = plan.suggestions.get(first)
@@ -323,6 +375,29 @@ def compile_projection(
         message = f"field path {first!r} is not a field of this tool's output{hint}"
         raise UnknownField(message, unmatched=list(plan.unmatched), suggestions=plan.suggestions)
     return plan
+
+
+@dataclass(frozen=True, slots=True)
+class _Unwrapped:
+    """A request as it was written, without regard to a wrapper."""
+
+    view: View
+    always: tuple[FieldPath, ...]
+
+    @property
+    def first_names(self) -> frozenset[str]:
+        """The names on which it depends how paths are read."""
+        select = self.view.shaping.select
+        paths = (*self.view.include, *self.always, *(() if select is None else (select.at,)))
+        return frozenset(path.steps[0] for path in paths if path.steps and path.steps[0] is not None)
+
+
+def _may_reach_wrapper(path: FieldPath) -> bool:
+    return not path.steps or path.steps[0] in (None, WRAPPER)
+
+
+def _added(always: tuple[FieldPath, ...], include: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
+    return tuple(path for path in always if not any(chosen.covers(path) for chosen in include))
 
 
 def _masks(include: tuple[FieldPath, ...], exclude: tuple[FieldPath, ...], always: tuple[FieldPath, ...]) -> list[Mask]:

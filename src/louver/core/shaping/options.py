@@ -16,6 +16,7 @@ from louver.core.json import Json, is_object
 from louver.core.paths.path import FieldPath
 from louver.core.shaping.formats import FORMATS
 from louver.core.shaping.select import MemberSource, Select
+from louver.core.wrapper import from_root
 from louver.errors import InvalidPath, InvalidView, ProjectionLimit
 from louver.limits import MAX_SELECTED
 
@@ -130,6 +131,6 @@ class _Reader:
         if not isinstance(text, str):
             raise self.wrong(f"{keys[-1]!r} is a field path, a string", *keys)
         try:
-            return FieldPath.parse(text)
+            return from_root(FieldPath.parse(text))
         except (InvalidPath, ProjectionLimit) as error:
             raise self.wrong(error.message, *keys) from None

@@ -51,7 +51,8 @@ class _Application:
         self._declared: ReadyPlan | None = None
         if entry.output_schema is not None and output.seat == "structured":
             # If JSON text was expected, unknown fields could not be refused before the tool ran: tolerate them now.
-            self._declared = entry.plan(projection if entry.text_wrapper is None else replace(projection, strict=False))
+            lenient = projection if entry.text_wrapper is None else replace(projection, strict=False)
+            self._declared = entry.plan_for(lenient, output.value)
         declared = self._declared
         self.plan = entry.plan_without_schema(projection, self._wrapper) if declared is None else declared.plan
         self.is_quick = declared is not None and declared.validator.is_quick

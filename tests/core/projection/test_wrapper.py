@@ -1,0 +1,134 @@
+"""The SDK's wrapper: a schema makes it likely, the value decides."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from louver.core.projection.plan import Plan, compile_projection
+from louver.core.projection.request import Projection
+
+PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "token": {"type": "string"}}}
+OPEN = {
+    "type": "object",
+    "properties": {"result": {"type": "array", "items": PERSON}},
+    "required": ["result"],
+}
+CLOSED = {**OPEN, "additionalProperties": False}
+DESCRIBED = {**OPEN, "additionalProperties": {"type": "string"}}
+
+WRAPPER = {"result": [{"name": "Ann", "token": "t1"}]}
+OBJECT = {"result": [{"name": "Ann", "token": "t1"}], "token": "t2"}
+
+
+def kept(mode: str, fields: str, value: Any, schema: Any = OPEN) -> Any:
+    """What is kept, which satisfies the schema that goes with it; the whole value does not."""
+    plan = planned(mode, fields, schema).for_value(value)
+    left = plan(value)
+    assert Draft202012Validator(plan.schema).is_valid(left), plan.schema
+    assert left == value or not Draft202012Validator(plan.schema).is_valid(value), plan.schema
+    return left
+
+
+def planned(mode: str, fields: str, schema: Any = OPEN) -> Plan:
+    return compile_projection(Projection.from_wire({"mode": mode, "fields": fields.split()}), schema)
+
+
+@pytest.mark.parametrize(
+    ("fields", "left"),
+    [
+        ("token", {"result": [{"name": "Ann"}]}),
+        ("result.token", {"result": [{"name": "Ann"}], "token": "t2"}),
+        ("/token", {"result": [{"name": "Ann", "token": "t1"}]}),
+        ("$.token", {"result": [{"name": "Ann", "token": "t1"}]}),
+        ("result", {"token": "t2"}),
+        ("**.token", {"result": [{"name": "Ann"}]}),
+        ("/result /token", {}),
+    ],
+)
+def test_an_exclude_leaves_out_the_member_beside_and_the_member_within(fields: str, left: Any):
+    """TRUST.md, row 13: what could mean either is left out of both; an absolute path means what it says."""
+    assert kept("exclude", fields, OBJECT) == left
+    assert planned("exclude", fields)(OBJECT) == left
+
+
+@pytest.mark.parametrize(
+    ("fields", "left"),
+    [
+        ("token", {"token": "t2"}),
+        ("name", {"result": [{"name": "Ann"}]}),
+        ("name token", {"result": [{"name": "Ann"}], "token": "t2"}),
+        ("result.token", {"result": [{"token": "t1"}]}),
+        ("/token", {"token": "t2"}),
+        ("/name", {}),
+        ("$['result'][*].name", {"result": [{"name": "Ann"}]}),
+        ("*", OBJECT),
+    ],
+)
+def test_an_include_takes_the_member_beside_first(fields: str, left: Any):
+    """TRUST.md, row 13: the value's own member first."""
+    assert kept("include", fields, OBJECT) == left
+    assert planned("include", fields)(OBJECT) == left
+
+
+@pytest.mark.parametrize("schema", [OPEN, CLOSED, DESCRIBED], ids=["open", "closed", "described"])
+def test_a_wrapper_is_looked_through_and_stays(schema: Any):
+    """PROJECTION.md: the value says whether it is one."""
+    assert kept("exclude", "token", WRAPPER, schema) == {"result": [{"name": "Ann"}]}
+    assert kept("include", "name", WRAPPER, schema) == {"result": [{"name": "Ann"}]}
+    assert kept("exclude", "result", WRAPPER, schema) == {"result": []}
+    assert kept("include", "/name", WRAPPER, schema) == {}
+    assert kept("exclude", "/token", WRAPPER, schema) == WRAPPER
+
+
+def test_the_receipt_names_what_was_left_out_and_what_no_schema_knows():
+    """PROJECTION.md, "Receipt"."""
+    plan = planned("exclude", "token tokn")
+    assert (plan.fields, plan.unmatched) == (("result.token", "result.tokn"), ("result.tokn",))
+    plan = plan.for_value(OBJECT)
+    assert plan.fields == ("result.token", "result.tokn", "token", "tokn")
+    assert plan.unmatched == ("result.tokn",)
+    assert planned("exclude", "other", DESCRIBED).unmatched == ()
+    assert planned("include", "other", DESCRIBED).unmatched == ()
+
+
+def test_a_view_with_both_is_read_as_its_parts():
+    """PROJECTION.md, "Views"; what is always added is read like an include."""
+    views = {"v": {"include": ["name", "token"], "exclude": ["name"], "maxItems": 1}}
+    plan = compile_projection(Projection.view("v"), OPEN, views=views)
+    assert plan(OBJECT) == {"result": [{}], "token": "t2"}
+    assert plan(WRAPPER) == {"result": [{"token": "t1"}]}
+    selecting = {"v": {"include": ["result"], "select": {"n": "name"}, "at": "result"}}
+    plan = compile_projection(Projection.view("v"), OPEN, views=selecting).for_value(OBJECT)
+    assert plan(OBJECT) == {"result": [{"n": "Ann"}]}
+    assert Draft202012Validator(plan.schema).is_valid({"result": [{"n": "Ann"}]})
+
+
+NAMES = st.sampled_from(["name", "token", "result", "x"])
+PATHS = st.builds(
+    lambda is_pointer, names: "/" + "/".join(names) if is_pointer else ".".join(names),
+    st.booleans(),
+    st.lists(NAMES, min_size=1, max_size=2),
+)
+ELEMENTS = st.lists(st.dictionaries(st.sampled_from(["name", "token", "x"]), st.just("s")), max_size=2)
+VALUES = st.builds(
+    lambda result, beside: {"result": result, **beside},
+    ELEMENTS,
+    st.dictionaries(st.sampled_from(["name", "token", "x"]), st.just("s"), max_size=2),
+)
+
+
+@given(
+    st.sampled_from(["include", "exclude"]),
+    st.lists(PATHS, min_size=1, max_size=3),
+    VALUES,
+    st.sampled_from([OPEN, CLOSED, DESCRIBED]),
+)
+def test_what_is_kept_satisfies_its_schema_and_nothing_more_does(mode: str, paths: list[str], value: Any, schema: Any):
+    """DERIVATION.md, "Laws", with siblings of the wrapper: sound and tight; no member is sent that was excluded."""
+    left = kept(mode, " ".join(paths), value, schema) if Draft202012Validator(schema).is_valid(value) else {}
+    if mode == "exclude":
+        names = {path.strip("/") for path in paths} - {"result"}
+        assert names.isdisjoint(left)
