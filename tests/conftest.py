@@ -1,7 +1,8 @@
 """Two tiers of tests: the everyday one, and the rest with `--deep`.
 
-uv run pytest            all but what is marked `deep`; laws are tried with 60 examples
-uv run pytest --deep     only what is marked `deep`; and the laws, with 1,000 examples
+uv run pytest            of each table of cases a quarter, evenly spread; laws are tried with 60 examples
+uv run pytest --deep     the other cases, and what is marked `deep`; and the laws, with 1,000 examples
+uv run pytest FILE::TEST all cases of a named test
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import shutil
 import tempfile
 from itertools import count
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +23,14 @@ _OPTIONS = {"deadline": None, "suppress_health_check": _SLOW, "derandomize": "CI
 
 settings.register_profile("everyday", max_examples=60, **_OPTIONS)
 settings.register_profile("deep", max_examples=1000, **_OPTIONS)
+
+LEAST_CASES = 4
+"""How many cases of a table the everyday run takes at least, where a case costs milliseconds."""
+
+OF_PROCESSES = tuple(
+    f"tests/{folder}/" for folder in ("cli", "conformance", "docs", "gateway", "hosts", "policy", "state")
+)
+"""Where cases start processes or gateways: there one case is enough, and the tables together try every door."""
 
 COLLECTED = pytest.StashKey[list[pytest.Item]]()
 """All tests that were found, those of the other tier too."""
@@ -45,12 +55,27 @@ def pytest_configure(config):
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     config.stash[COLLECTED] = list(items)
+    named = any("::" in argument for argument in config.args)
     deep = [item for item in items if item.get_closest_marker("deep")]
+    if not named:
+        deep += _rest_of_tables([item for item in items if not item.get_closest_marker("deep")])
     laws = [item for item in items if item.get_closest_marker("hypothesis")] if config.option.deep else []
     kept = {*deep, *laws} if config.option.deep else {*items} - {*deep}
     config.stash[LEFT_OUT] = 0 if config.option.deep else len(deep)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def _rest_of_tables(items):
+    """The cases that the everyday run leaves out; which ones does not depend on the other tests."""
+    tables = {}
+    for item in items:
+        if not item.get_closest_marker("whole"):
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, cases in tables.items():
+        kept = min(len(cases), max(1 if name.startswith(OF_PROCESSES) else LEAST_CASES, -(-len(cases) // 4)))
+        spread = {(crc32(name.encode()) + number * len(cases) // kept) % len(cases) for number in range(kept)}
+        yield from (case for number, case in enumerate(cases) if number not in spread)
 
 
 @pytest.hookimpl(tryfirst=True)

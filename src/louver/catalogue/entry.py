@@ -134,6 +134,8 @@ class Entry:
 
     def text_wrapper_in(self, structured: Json) -> str | None:
         """The same for actual structured content: without a schema any such property can be the wrapper."""
+        if self.output_schema is not None and self.text_wrapper is None:
+            return None
         lone = text_wrapper_in(structured)
         return lone if self.output_schema is None or lone == self.text_wrapper else None
 
@@ -152,8 +154,7 @@ class Entry:
     def plan_for(self, projection: Projection, value: Json) -> ReadyPlan:
         """The plan for an output: the value decides whether it is the SDK's wrapper."""
         ready = self.plan(projection)
-        names = ready.plan.own_names(value)
-        if names is None:
+        if not ready.plan.is_wrapped or (names := ready.plan.own_names(value)) is None:
             return ready
         of = digest_of([self._plans_of, sorted(names)])
         return self._plans.find(of, projection, lambda: _ready(ready.plan.for_names(names)))

@@ -68,17 +68,17 @@ class Plan:
         self._source = source
         self._like = like
         self._unwrapped = unwrapped
-        self._wrapped = unwrapped is not None
+        self.is_wrapped = unwrapped is not None
         self._wrapper_plan = wrapper_plan
         self._masks = _masks(include, exclude, always) if like is None else like._masks
         if exclude:
             self._always = tuple(path for path in always if not self._masks[-1].leaves_out(path))
-        self._reshaping = Reshaping(shaping, wrapped=self._wrapped) if shaping else None
+        self._reshaping = Reshaping(shaping, wrapped=self.is_wrapped) if shaping else None
         self._order: dict[Mask, tuple[str, ...]] = {}
         if include and source is not None and like is None:
             self._order = known_fields.order(source, self._masks[0])
         if like is None:
-            self._keeper = _keeper(self._masks, self._order, self._reshaping, wrapped=self._wrapped)
+            self._keeper = _keeper(self._masks, self._order, self._reshaping, wrapped=self.is_wrapped)
         else:
             self._keeper = like._keeper
         self._keep_text: Callable[[bytes], bytes] | None = None
@@ -155,7 +155,7 @@ class Plan:
         reads_all = len(self._masks) > 1 or self._reshaping is not None
         if reads_all or not mask.is_of_names() or mask is NONE:
             return whole_keeper(self, self._keep_read)
-        return skipping_keeper(mask, self._order, whole_keeper(self, self._keep_read), wrapped=self._wrapped)
+        return skipping_keeper(mask, self._order, whole_keeper(self, self._keep_read), wrapped=self.is_wrapped)
 
     def _keep_read(self, data: bytes) -> bytes:
         try:
@@ -238,7 +238,7 @@ class Plan:
         schema: Schema = True if self._source is None else self._source
         precision: Precision = "shape" if self._source is None else "exact"
         for mask in self._masks:
-            derived = derive(schema, mask, wrapped=self._wrapped)
+            derived = derive(schema, mask, wrapped=self.is_wrapped)
             schema = derived.schema
             precision = derived.precision if precision == "exact" else precision
         projected = Derived(schema, precision)
@@ -258,7 +258,7 @@ class Plan:
     def _unknown(self, include: Sequence[FieldPath], exclude: Sequence[FieldPath]) -> dict[FieldPath, FieldPath | None]:
         assert self._source is not None
         unknown = known_fields.unmatched(self._source, include, exclude)
-        if not self._wrapped or not unknown:
+        if not self.is_wrapped or not unknown:
             return unknown
         # A path may mean a member beside the wrapper's: such a schema has no properties there, but may describe others.
         own = {path: FieldPath(path.steps[1:]) for path in unknown if len(path.steps) > 1}
@@ -266,7 +266,7 @@ class Plan:
         return {path: meant for path, meant in unknown.items() if path not in own or own[path] in neither}
 
     def _inside(self, path: FieldPath) -> FieldPath:
-        return within_text(WRAPPER, (path,))[0] if self._wrapped else path
+        return within_text(WRAPPER, (path,))[0] if self.is_wrapped else path
 
     @cached_property
     def _sorted(self) -> list[FieldPath]:
@@ -310,11 +310,11 @@ class _Chain:
     def __init__(self, masks: list[Mask], order: Mapping[Mask, tuple[str, ...]], *, wrapped: bool) -> None:
         self._masks = masks
         self._order = order
-        self._wrapped = wrapped
+        self.is_wrapped = wrapped
         self.keepers = [Compiled(mask.child(WRAPPER) if wrapped else mask, order) for mask in masks]
 
     def keep(self, value: Json) -> Json:
-        if not self._wrapped:
+        if not self.is_wrapped:
             return self._below(value)
         if is_object(value) and WRAPPER in value and (len(value) == 1 or NONE in self._masks):
             # The wrapper stays, whatever is left of its value.
