@@ -30,7 +30,7 @@ from louver.limits import (
 from louver.protocol.capability import Capability, ExtensionCapability, SearchCapability
 from louver.protocol.descriptions import Description, DisclosureCapability, UnknownTool
 from louver.protocol.hint import ExtensionHint, Hint, ViewHint, read_hint
-from louver.protocol.names import PROJECTION
+from louver.protocol.names import HINT
 from louver.protocol.receipt import Applied, NotApplied, Receipt
 from louver.protocol.request import FieldsRequest, ProjectionRequest, ViewRequest
 
@@ -427,7 +427,8 @@ def test_a_hint_is_read_from_a_tool_if_its_schema_accepts_it(subtests):
     for sample in (*GOOD["hint", "literal"], *GOOD["hint", "extension"]):
         if "all" not in sample.get("views", {}):
             with subtests.test(str(sample)):
-                read_hint({PROJECTION: sample})
+                views, _ = read_hint({HINT: sample})
+                assert views.named.keys() == {*sample.get("recommendedViews", ()), *sample.get("views", ())}
 
 
 _NAMES = st.sampled_from(["id", "name", "mode", "fields", "view", "minimal", "applied", "schema", "x"])
