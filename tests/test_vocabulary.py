@@ -5,9 +5,9 @@ import io
 import re
 import tokenize
 from collections import Counter
+from pathlib import Path
 
-from docs.pages import DOCS, PAGES, ROOT, name_of
-from docs.pages import prose as prose_of_page
+from docs.pages import DOCS, PAGES, ROOT, name_of, placed
 
 PACKAGES = [ROOT / "src" / "louver", ROOT / "conformance" / "src" / "louver_conformance"]
 
@@ -25,10 +25,10 @@ PHRASES = re.compile(
 
 
 def modules():
-    """Each file, its text and its syntax."""
+    """Each file's name, its text and its syntax."""
     for file in sorted(file for package in PACKAGES for file in package.rglob("*.py")):
         text = file.read_text(encoding="utf-8")
-        yield file, text, ast.parse(text)
+        yield name_of(file), text, ast.parse(text)
 
 
 def words(name):
@@ -63,9 +63,9 @@ def prose(text, tree):
 def test_no_name_has_a_word_of_a_private_dialect():
     """VOCABULARY.md."""
     faults = [
-        f"{name_of(file)}: {name}"
+        f"{file}: {name}"
         for file, _, tree in modules()
-        for name in sorted({file.stem, *names(tree)})
+        for name in sorted({Path(file).stem, *names(tree)})
         if words(name) & WORDS
     ]
     assert not faults, "\n".join(faults)
@@ -73,24 +73,14 @@ def test_no_name_has_a_word_of_a_private_dialect():
 
 def test_no_sentence_has_a_filler():
     """VOCABULARY.md, "Prose"."""
-    faults = [
-        f"{name_of(file)}: {sentences}"
-        for file, text, tree in modules()
-        for sentences in prose(text, tree)
-        if PHRASES.search(sentences)
-    ]
+    faults = [f"{file}: {each}" for file, text, tree in modules() for each in prose(text, tree) if PHRASES.search(each)]
     assert not faults, "\n".join(faults)
 
 
 def test_no_sentence_of_a_page_has_a_filler():
     """VOCABULARY.md, "Prose"."""
-    faults = [
-        f"{name_of(page)}:{number}: {line}"
-        for page in PAGES
-        if page.parent.parent == DOCS and page.parent.name != "reference"
-        for number, line in prose_of_page(page)
-        if PHRASES.search(line)
-    ]
+    pages = [page for page in PAGES if page.parent.parent == DOCS and page.parent.name != "reference"]
+    faults = [place for place, line in placed(pages) if PHRASES.search(line)]
     assert not faults, "\n".join(faults)
 
 

@@ -3,7 +3,7 @@
 import re
 from functools import cache
 
-from docs.pages import DOCS, PAGES, ROOT, blocks, name_of, prose, site
+from docs.pages import DOCS, PAGES, ROOT, blocks, name_of, numbered, placed, prose, site
 
 HOSTS = (
     "127.0.0.1",
@@ -68,9 +68,7 @@ PHRASES = re.compile(
 def test_no_sentence_of_the_reference_has_a_filler():
     """VOCABULARY.md, "Prose"."""
     pages = [page for page in PAGES if page.is_relative_to(DOCS / "reference")]
-    faults = [
-        f"{name_of(page)}:{number}: {line}" for page in pages for number, line in prose(page) if PHRASES.search(line)
-    ]
+    faults = [place for place, line in placed(pages) if PHRASES.search(line)]
     assert not faults, "\n".join(faults)
 
 
@@ -78,7 +76,7 @@ def test_a_page_names_no_machine_and_points_nowhere_unexpected():
     """*Ours*: nothing in a page is true at one desk only."""
     faults = [
         place
-        for place, line in _lines()
+        for place, line in placed(PAGES, numbered)
         if set(re.findall(r"\bhttps?://([\w.-]+)", line)) - set(HOSTS)
         or re.search(r"(?<![\w.~}/])/(work|root|home|tmp|usr|var)/", line)
         or set(re.findall(r"\b[A-Z]{4,}\.md\b", line)) - set(TOP)
@@ -94,7 +92,7 @@ def test_a_session_is_that_of_the_protocol():
     """*Ours*: the word has one meaning here, and stands where the protocol is named."""
     faults = [
         place
-        for place, line in _lines()
+        for place, line in placed(PAGES, numbered)
         if re.search(r"\bsessions?\b", re.sub(SCENARIO, "", line), re.IGNORECASE)
         and not re.search(r"MCP|protocol|2025-11-25|2026-07-28", line)
     ]
@@ -106,13 +104,6 @@ def test_each_door_is_a_few_lines():
     page = DOCS / "how-to" / "in-your-own-server.md"
     lengths = {block.file: len(list(filter(None, block.text.split("\n")))) for block in blocks(page) if block.file}
     assert {file: length for file, length in lengths.items() if file.endswith(".py") and length > 15} == {}
-
-
-def _lines():
-    """Every line with its place before it, and without."""
-    for page in PAGES:
-        for number, line in enumerate(page.read_text(encoding="utf-8").split("\n"), 1):
-            yield f"{name_of(page)}:{number}: {line}", line
 
 
 def _resolves(page, path, _, heading):

@@ -25,20 +25,14 @@ def version_of(stack):
 def test_every_stack_has_a_page_that_the_overview_links():
     """*Ours*."""
     assert PAGES.keys() == set(stacks.STACKS)
-    row = r"^\| \[.*\]\(hosts/{}\.md\) .*{}"
-    rows = {stack: row.format(stack, re.escape(version_of(stack))) for stack in PAGES}
+    rows = {stack: rf"^\| \[.*\]\(hosts/{stack}\.md\) .*{re.escape(version_of(stack))}" for stack in PAGES}
     assert [stack for stack, row in rows.items() if not re.search(row, OVERVIEW, re.MULTILINE)] == []
 
 
 def test_a_page_names_the_version_that_was_tried():
     """HOSTS.md."""
-    row = r"^\| \| .* {}\b.*\|$"
-    faults = {
-        stack: version_of(stack)
-        for stack, page in PAGES.items()
-        if not re.search(row.format(re.escape(version_of(stack))), page, re.MULTILINE)
-    }
-    assert not faults, str(faults)
+    rows = {stack: rf"^\| \| .* {re.escape(version_of(stack))}\b.*\|$" for stack in PAGES}
+    assert [stack for stack, row in rows.items() if not re.search(row, PAGES[stack], re.MULTILINE)] == []
 
 
 def test_a_page_says_what_the_gateway_assumes(subtests):
