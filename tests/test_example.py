@@ -14,7 +14,7 @@ from louver.catalogue.files.views import ViewFile
 from louver.example import ISSUES, ORDERS, USERS, build_server
 
 ROOT = Path(__file__).parents[1]
-VIEWS = [(path, view) for path in sorted((ROOT / "views").glob("*.json")) for view in ViewFile.read(path).views.named]
+FILES = sorted((ROOT / "views").glob("*.json"))
 ERAS = ("legacy", "auto")
 CALLS = (
     ("get_user_profile", {"user_id": 1}),
@@ -95,25 +95,33 @@ async def test_few_fields_of_any_profile_cost_a_small_share_of_it():
             assert size({name: profile[name] for name in fields}) <= share * size(profile)
 
 
+async def test_every_path_of_a_view_names_a_field(subtests):
+    """Ours; and a file satisfies its schema."""
+    form = Draft202012Validator(json.loads((ROOT / "schemas" / "view-file.schema.json").read_text("utf-8")))
+    async with Client(build_server()) as client:
+        schemas = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
+    for path in FILES:
+        with subtests.test(path.name):
+            form.validate(json.loads(path.read_text("utf-8")))
+            file = ViewFile.read(path)
+            file.check(schemas[file.tool])
+
+
 @pytest.mark.parametrize("mode", ERAS)
-@pytest.mark.parametrize(("path", "view"), VIEWS, ids=lambda each: getattr(each, "name", each))
-async def test_a_view_is_answered_with_what_it_names(path, view, mode):
-    """#1704, "Key Features": view (named presets). Ours: every path in the file names a field."""
-    file, server = ViewFile.read(path), build_server()
-    async with Client(server) as client:
-        (schema,) = [each.output_schema for each in (await client.list_tools()).tools if each.name == file.tool]
-    file.check(schema)
-    Draft202012Validator(json.loads((ROOT / "schemas" / "view-file.schema.json").read_text("utf-8"))).validate(
-        json.loads(path.read_text("utf-8"))
-    )
+async def test_a_view_is_answered_with_what_it_names(mode, subtests):
+    """#1704, "Key Features": view (named presets)."""
+    server = build_server()
     louver.attach(server, views=ROOT / "views")
-    arguments = next(arguments for tool, arguments in CALLS if tool == file.tool)
-    meta = {"projection": {"mode": "view", "view": view, "strict": True}}
+    views = [(file, view) for file in map(ViewFile.read, FILES) for view in file.views.named]
     async with Client(server, mode=mode) as client:
-        whole = await client.call_tool(file.tool, arguments)
-        answer = await client.call_tool(file.tool, arguments, meta=meta)
-    receipt = answer.meta["projection"]
-    assert receipt["applied"] is receipt["partial"] is True
-    assert size(answer.structured_content) < size(whole.structured_content) * (0.15 if view == "minimal" else 1)
-    Draft202012Validator(receipt["projectedSchema"]).validate(answer.structured_content)
-    assert view != "public" or "@example" not in json.dumps(answer.structured_content)
+        for file, view in views:
+            with subtests.test(f"{file.tool}: {view}"):
+                arguments = next(arguments for tool, arguments in CALLS if tool == file.tool)
+                whole = (await client.call_tool(file.tool, arguments)).structured_content
+                meta = {"projection": {"mode": "view", "view": view, "strict": True}}
+                answer = await client.call_tool(file.tool, arguments, meta=meta)
+                receipt, kept = answer.meta["projection"], answer.structured_content
+                assert receipt["applied"] is receipt["partial"] is True
+                assert size(kept) < size(whole) * (0.15 if view == "minimal" else 1)
+                Draft202012Validator(receipt["projectedSchema"]).validate(kept)
+                assert view != "public" or "@example" not in json.dumps(kept)

@@ -7,16 +7,9 @@ import tokenize
 from collections import Counter
 from pathlib import Path
 
-import pytest
+from docs.pages import DOCS, PAGES, ROOT, name_of, placed
 
-from docs.pages import DOCS, PAGES, name_of
-from docs.pages import prose as prose_of_page
-
-PACKAGES = [
-    Path(__file__).parents[1] / "src" / "louver",
-    Path(__file__).parents[1] / "conformance" / "src" / "louver_conformance",
-]
-FILES = sorted(file for package in PACKAGES for file in package.rglob("*.py"))
+PACKAGES = [ROOT / "src" / "louver", ROOT / "conformance" / "src" / "louver_conformance"]
 
 WORDS = frozenset(
     "said told asked heard anew whose aside misfits lets likewise rereads sights nursery zygote era eras "
@@ -30,7 +23,12 @@ PHRASES = re.compile(
 )
 """Openings and fillers of no docstring, no comment and no page."""
 
-every_file = pytest.mark.parametrize("file", FILES, ids=lambda file: "/".join(file.parts[-3:]))
+
+def modules():
+    """Each file's name, its text and its syntax."""
+    for file in sorted(file for package in PACKAGES for file in package.rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        yield name_of(file), text, ast.parse(text)
 
 
 def words(name):
@@ -52,9 +50,9 @@ def names(tree):
                 yield node.attr
 
 
-def prose(text):
+def prose(text, tree):
     """Docstrings and comments."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.value.value
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -62,33 +60,36 @@ def prose(text):
             yield token.string
 
 
-@every_file
-def test_no_name_has_a_word_of_a_private_dialect(file):
+def test_no_name_has_a_word_of_a_private_dialect():
     """VOCABULARY.md."""
-    found = {file.stem, *names(ast.parse(file.read_text(encoding="utf-8")))}
-    assert sorted(name for name in found if words(name) & WORDS) == []
+    faults = [
+        f"{file}: {name}"
+        for file, _, tree in modules()
+        for name in sorted({Path(file).stem, *names(tree)})
+        if words(name) & WORDS
+    ]
+    assert not faults, "\n".join(faults)
 
 
-@every_file
-def test_no_sentence_has_a_filler(file):
+def test_no_sentence_has_a_filler():
     """VOCABULARY.md, "Prose"."""
-    assert [text for text in prose(file.read_text(encoding="utf-8")) if PHRASES.search(text)] == []
+    faults = [f"{file}: {each}" for file, text, tree in modules() for each in prose(text, tree) if PHRASES.search(each)]
+    assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.parent.parent == DOCS and page.parent.name != "reference"], ids=name_of
-)
-def test_no_sentence_of_a_page_has_a_filler(page):
+def test_no_sentence_of_a_page_has_a_filler():
     """VOCABULARY.md, "Prose"."""
-    assert [(number, line) for number, line in prose_of_page(page) if PHRASES.search(line)] == []
+    pages = [page for page in PAGES if page.parent.parent == DOCS and page.parent.name != "reference"]
+    faults = [place for place, line in placed(pages) if PHRASES.search(line)]
+    assert not faults, "\n".join(faults)
 
 
 def test_a_class_name_stands_for_one_thing():
     """VOCABULARY.md: in the whole of the package."""
     found = Counter(
         node.name
-        for file in FILES
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for _, _, tree in modules()
+        for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert sorted(name for name, count in found.items() if count > 1) == []

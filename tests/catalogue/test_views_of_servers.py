@@ -10,7 +10,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
 from jsonschema import Draft202012Validator
 
 from core.corpus import recordings
@@ -61,35 +60,38 @@ def test_each_server_is_known_by_the_name_that_it_gives():
     assert ready_views(None) is None
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
-def test_a_file_satisfies_its_schema_and_fits_the_tool(path):
+def test_a_file_satisfies_its_schema_and_fits_the_tool(subtests):
     """Ours."""
-    content = json.loads(path.read_text("utf-8"))
-    Draft202012Validator(SCHEMA).validate(content)
-    assert content["$schema"] == SCHEMA["$id"]
-    assert path.name == f"{content['tool']}.views.json"
-    listed, _, _ = answered(path)
-    if "outputSchema" in listed:
-        ViewFile.read(path).check(listed["outputSchema"])
+    for path in FILES:
+        with subtests.test(path.name):
+            content = json.loads(path.read_text("utf-8"))
+            Draft202012Validator(SCHEMA).validate(content)
+            assert content["$schema"] == SCHEMA["$id"]
+            assert path.name == f"{content['tool']}.views.json"
+            listed, _, _ = answered(path)
+            if "outputSchema" in listed:
+                ViewFile.read(path).check(listed["outputSchema"])
 
 
-@pytest.mark.parametrize(("path", "view"), VIEWS)
-def test_every_path_of_a_view_matches_something_that_was_answered(path, view):
+def test_every_path_of_a_view_matches_something_that_was_answered(subtests):
     """Ours: also in JSON text, and in that in `content`, of which no schema tells anything."""
-    _, _, value = answered(path)
-    of = ViewFile.read(path).views.named[view]
-    for each in (*of.include, *of.exclude):
-        without = compile_projection(Projection.view("v"), views=Views({"v": View(exclude=(each,))}))
-        assert without(value) != value, each
+    for path, view in VIEWS:
+        _, _, value = answered(path)
+        of = ViewFile.read(path).views.named[view]
+        for each in (*of.include, *of.exclude):
+            with subtests.test(f"{path.name}, {view}: {each}"):
+                without = compile_projection(Projection.view("v"), views=Views({"v": View(exclude=(each,))}))
+                assert without(value) != value
 
 
-@pytest.mark.parametrize(("path", "view"), VIEWS)
-def test_a_view_saves_a_quarter_at_least(path, view):
+def test_a_view_saves_a_quarter_at_least(subtests):
     """Ours: of the text that a model reads; else it is not worth its name."""
-    _, text, value = answered(path)
-    left = compact(kept(ViewFile.read(path).views, view, value))
-    assert left not in ("{}", "[]")
-    assert len(left) < 0.75 * len(text)
+    for path, view in VIEWS:
+        with subtests.test(f"{path.name}, {view}"):
+            _, text, value = answered(path)
+            left = compact(kept(ViewFile.read(path).views, view, value))
+            assert left not in ("{}", "[]")
+            assert len(left) < 0.75 * len(text)
 
 
 def test_the_tree_without_types_tells_directories_by_their_children():

@@ -190,20 +190,18 @@ ENTRIES = {
 """Host -> Louver's entry with a variable; none where no server can need one."""
 
 
-@pytest.mark.parametrize("host", HOSTS)
-def test_an_entry_is_read_as_it_is_written(machine, host):
+def test_an_entry_is_read_as_it_is_written(machine, subtests):
     """Ours, as a round trip: what is written for a host means the same to it."""
-    form, entry = HOSTS[host].form, ENTRIES[host]
-    written = form.write("l", ["serve"], [] if entry is None else ["T"])
-    assert written == ({"command": "l", "args": ["serve"]} if entry is None else entry)
-    translated = imported(machine, host, {HOSTS[host].key: {"a": written}}, -1) if host != "codex" else None
-    if translated is not None:
-        env = {} if entry is None else {"env": {"T": "${T}"}}
-        assert {key: value for key, value in translated.servers["a"].items() if key != "type"} == {
-            "command": "l",
-            "args": ["serve"],
-            **env,
-        }
+    plain = {"command": "l", "args": ["serve"]}
+    for name, host in HOSTS.items():
+        with subtests.test(name):
+            entry = ENTRIES[name]
+            written = host.form.write("l", ["serve"], [] if entry is None else ["T"])
+            assert written == (plain if entry is None else entry)
+            if name != "codex":
+                translated = imported(machine, name, {host.key: {"a": written}}, -1).servers["a"]
+                env = {} if entry is None else {"env": {"T": "${T}"}}
+                assert {key: value for key, value in translated.items() if key != "type"} == {**plain, **env}
 
 
 def test_a_server_that_cannot_be_taken_over_is_left_out_with_its_reason(machine):
@@ -358,17 +356,17 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("host", HOSTS)
-def test_a_host_s_files_are_where_the_host_documents_them(machine, host):
+def test_a_host_s_files_are_where_the_host_documents_them(machine, subtests):
     """What the hosts document; only files of a project know its folder."""
-    root = machine.home.parent
-    sources = list(machine.sources(HOSTS[host]))
-    found = [f"{each.path.relative_to(root)}{' projects' if each.place[0] == 'projects' else ''}" for each in sources]
-    assert found == PLACES[host]
-    assert all(
-        (each.project is not None) == (name.startswith("project/") or "projects" in name)
-        for each, name in zip(sources, found, strict=True)
-    )
+    for name, host in HOSTS.items():
+        with subtests.test(name):
+            sources = list(machine.sources(host))
+            files = [each.path.relative_to(machine.home.parent) for each in sources]
+            of_projects = [" projects" * (each.place[0] == "projects") for each in sources]
+            assert [*map("{}{}".format, files, of_projects)] == PLACES[name]
+            assert [each.project is not None for each in sources] == [
+                place.startswith("project/") or "projects" in place for place in PLACES[name]
+            ]
 
 
 def test_in_the_home_folder_a_file_is_the_user_s(tmp_path):

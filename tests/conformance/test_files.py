@@ -99,15 +99,16 @@ def test_a_line_that_names_no_check_is_refused(tmp_path, line):
         baseline.read(written(tmp_path, f"#\n{line}\n"))
 
 
-def test_every_check_is_carried_out_and_comes_after_those_that_it_needs():
+def test_every_check_is_carried_out_and_comes_after_those_that_it_needs(subtests):
     """Ours."""
     ids = [check.id for check in CHECKS]
     assert len(set(ids)) == len(ids)
     for number, check in enumerate(CHECKS):
-        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", check.id)
-        assert check.group in GROUPS
-        assert check.says.endswith(".")
-        assert set(check.after) <= set(ids[:number])
+        with subtests.test(check.id):
+            assert re.fullmatch(r"[a-z]+(-[a-z]+)*", check.id)
+            assert check.group in GROUPS
+            assert check.says.endswith(".")
+            assert set(check.after) <= set(ids[:number])
 
 
 @pytest.mark.anyio
@@ -124,12 +125,13 @@ def test_the_command_has_the_groups():
     assert options.GROUPS == GROUPS
 
 
-def test_every_broken_server_says_what_it_breaks():
+def test_every_broken_server_says_what_it_breaks(subtests):
     """Ours: in one sentence; and is expected to fail a check that there is."""
     expected = json.loads((BROKEN / "expected.json").read_text("utf-8"))
     for name, entry in expected.items():
-        assert re.match(r'"""[A-Z][^\n]+\."""\n', (BROKEN / f"{name}.py").read_text("utf-8")), name
-        assert entry["fails"] in {check.id for check in CHECKS}
+        with subtests.test(name):
+            assert re.match(r'"""[A-Z][^\n]+\."""\n', (BROKEN / f"{name}.py").read_text("utf-8"))
+            assert entry["fails"] in {check.id for check in CHECKS}
 
 
 def test_both_distributions_have_one_version():

@@ -66,10 +66,15 @@ def name_of(page):
     return page.relative_to(ROOT).as_posix()
 
 
+def numbered(page):
+    """The lines of a page, with their numbers."""
+    return enumerate(page.read_text(encoding="utf-8").split("\n"), 1)
+
+
 def blocks(page):
     """The fenced blocks of a page, in order."""
     found, opened, lines = [], None, []
-    for number, line in enumerate(page.read_text(encoding="utf-8").split("\n"), 1):
+    for number, line in numbered(page):
         if opened is None:
             if fence := _FENCE.match(line):
                 opened, lines = (fence["fence"], fence["info"].split(), number + 1), []
@@ -87,7 +92,7 @@ def blocks(page):
 def prose(page):
     """The lines of a page that stand in no block, with their numbers."""
     found, fence = [], None
-    for number, line in enumerate(page.read_text(encoding="utf-8").split("\n"), 1):
+    for number, line in numbered(page):
         if fence is None and (start := _FENCE.match(line)):
             fence = start["fence"]
         elif fence is None:
@@ -95,6 +100,11 @@ def prose(page):
         elif line.rstrip() == fence:
             fence = None
     return found
+
+
+def placed(pages, lines=prose):
+    """The lines of pages, each with its place before it, and alone."""
+    return [(f"{name_of(page)}:{number}: {line}", line) for page in pages for number, line in lines(page)]
 
 
 def commands(block):

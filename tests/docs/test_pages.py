@@ -1,10 +1,9 @@
 """What holds for the text of every page."""
 
 import re
+from functools import cache
 
-import pytest
-
-from docs.pages import DOCS, PAGES, ROOT, blocks, name_of, prose, site
+from docs.pages import DOCS, PAGES, ROOT, blocks, name_of, numbered, placed, prose, site
 
 HOSTS = (
     "127.0.0.1",
@@ -37,19 +36,16 @@ TOP = ("README.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SE
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_link_of_a_page_resolves(page):
+def test_every_link_of_a_page_resolves():
     """*Ours*: to a file of this repository, and to a heading in it."""
-    for number, line in prose(page):
-        for found in _LINK.finditer(line):
-            target = found["target"]
-            if target.startswith("https://"):
-                continue
-            path, _, heading = target.partition("#")
-            file = (page.parent / path).resolve() if path else page
-            assert file.exists(), f"{name_of(page)}:{number}: {target}"
-            assert file.is_relative_to(ROOT), f"{name_of(page)}:{number}: {target}"
-            assert not heading or heading in _headings(file), f"{name_of(page)}:{number}: {target}"
+    faults = [
+        f"{name_of(page)}:{number}: {found['target']}"
+        for page in PAGES
+        for number, line in prose(page)
+        for found in _LINK.finditer(line)
+        if not found["target"].startswith("https://") and not _resolves(page, *found["target"].partition("#"))
+    ]
+    assert not faults, "\n".join(faults)
 
 
 def test_the_index_has_each_page_once_with_a_line_about_it():
@@ -69,33 +65,38 @@ PHRASES = re.compile(
 """Openings and fillers of no sentence."""
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.is_relative_to(DOCS / "reference")], ids=name_of)
-def test_no_sentence_of_the_reference_has_a_filler(page):
+def test_no_sentence_of_the_reference_has_a_filler():
     """VOCABULARY.md, "Prose"."""
-    assert [f"{number}: {line}" for number, line in prose(page) if PHRASES.search(line)] == []
+    pages = [page for page in PAGES if page.is_relative_to(DOCS / "reference")]
+    faults = [place for place, line in placed(pages) if PHRASES.search(line)]
+    assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_a_page_names_no_machine_and_points_nowhere_unexpected(page):
+def test_a_page_names_no_machine_and_points_nowhere_unexpected():
     """*Ours*: nothing in a page is true at one desk only."""
-    text = page.read_text(encoding="utf-8")
-    for host in re.findall(r"\bhttps?://([\w.-]+)", text):
-        assert host in HOSTS, host
-    assert not re.search(r"(?<![\w.~}/])/(work|root|home|tmp|usr|var)/", text)
-    papers = set(re.findall(r"\b[A-Z]{4,}\.md\b", text)) - set(TOP)
-    assert not papers
+    faults = [
+        place
+        for place, line in placed(PAGES, numbered)
+        if set(re.findall(r"\bhttps?://([\w.-]+)", line)) - set(HOSTS)
+        or re.search(r"(?<![\w.~}/])/(work|root|home|tmp|usr|var)/", line)
+        or set(re.findall(r"\b[A-Z]{4,}\.md\b", line)) - set(TOP)
+    ]
+    assert not faults, "\n".join(faults)
 
 
 SCENARIO = r"--scenario sessions|performance-sessions[\w.]*"
 """A scenario of the benchmarks, and the files of its figures."""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_a_session_is_that_of_the_protocol(page):
+def test_a_session_is_that_of_the_protocol():
     """*Ours*: the word has one meaning here, and stands where the protocol is named."""
-    for number, line in enumerate(page.read_text(encoding="utf-8").split("\n"), 1):
-        if re.search(r"\bsessions?\b", re.sub(SCENARIO, "", line), re.IGNORECASE):
-            assert re.search(r"MCP|protocol|2025-11-25|2026-07-28", line), f"{name_of(page)}:{number}"
+    faults = [
+        place
+        for place, line in placed(PAGES, numbered)
+        if re.search(r"\bsessions?\b", re.sub(SCENARIO, "", line), re.IGNORECASE)
+        and not re.search(r"MCP|protocol|2025-11-25|2026-07-28", line)
+    ]
+    assert not faults, "\n".join(faults)
 
 
 def test_each_door_is_a_few_lines():
@@ -105,6 +106,12 @@ def test_each_door_is_a_few_lines():
     assert {file: length for file, length in lengths.items() if file.endswith(".py") and length > 15} == {}
 
 
+def _resolves(page, path, _, heading):
+    file = (page.parent / path).resolve() if path else page
+    return file.exists() and file.is_relative_to(ROOT) and (not heading or heading in _headings(file))
+
+
+@cache
 def _headings(page):
     """The anchors of a page's headings."""
     titles = [line.lstrip("#").strip() for _, line in prose(page) if re.match(r"#+ ", line)]

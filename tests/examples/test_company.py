@@ -100,25 +100,23 @@ async def test_the_export_is_json_text_without_a_schema():
     assert json.loads(result.content[0].text)["issues"]["total"] == ISSUES
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "text"),
-    [
-        ("get_user_profile", {"user_id": 0}, "user_id 0 does not exist: expected 1 to 200"),
-        ("get_user_profile", {"user_id": 201}, "user_id 201 does not exist: expected 1 to 200"),
-        ("get_user_profile", {"user_id": 10**30}, "expected 1 to 200"),
-        ("get_issue", {"number": 2001}, "number 2001 does not exist: expected 1 to 2000"),
-        ("get_order_tree", {"order_id": -1}, "order_id -1 does not exist: expected 1 to 1250"),
-        ("list_issues", {"cursor": "x"}, "cursor 'x' is not one of ours: expected the nextCursor"),
-        ("list_issues", {"limit": 0}, "greater than or equal to 1"),
-        ("list_issues", {"state": "shut"}, "'open', 'closed' or 'all'"),
-        ("search_orders", {"text": ""}, "at least 1 character"),
-        ("always_fails", {}, "this tool always fails"),
-    ],
-)
-async def test_a_refused_call_says_what_would_have_been_right(tool, arguments, text):
+async def test_a_refused_call_says_what_would_have_been_right(subtests):
     """Ours."""
     async with Client(build_server()) as client:
-        assert text in await refusal(client, tool, **arguments)
+        for tool, arguments, text in (
+            ("get_user_profile", {"user_id": 0}, "user_id 0 does not exist: expected 1 to 200"),
+            ("get_user_profile", {"user_id": 201}, "user_id 201 does not exist: expected 1 to 200"),
+            ("get_user_profile", {"user_id": 10**30}, "expected 1 to 200"),
+            ("get_issue", {"number": 2001}, "number 2001 does not exist: expected 1 to 2000"),
+            ("get_order_tree", {"order_id": -1}, "order_id -1 does not exist: expected 1 to 1250"),
+            ("list_issues", {"cursor": "x"}, "cursor 'x' is not one of ours: expected the nextCursor"),
+            ("list_issues", {"limit": 0}, "greater than or equal to 1"),
+            ("list_issues", {"state": "shut"}, "'open', 'closed' or 'all'"),
+            ("search_orders", {"text": ""}, "at least 1 character"),
+            ("always_fails", {}, "this tool always fails"),
+        ):
+            with subtests.test(f"{tool} {arguments}"):
+                assert text in await refusal(client, tool, **arguments)
 
 
 async def test_following_the_cursor_visits_every_issue_once():

@@ -37,19 +37,17 @@ def test_the_rows_are_the_same_on_every_machine():
     assert hashlib.sha256(json.dumps(list(content())).encode()).hexdigest() == DIGEST
 
 
-@pytest.mark.parametrize(
-    ("table", "key", "last"),
-    [
+def test_ids_run_from_one_to_the_count(subtests):
+    """Ours."""
+    for table, key, last in (
         ("users", "id", counts.USERS),
         ("issues", "number", counts.ISSUES),
         ("customers", "id", counts.CUSTOMERS),
         ("orders", "id", counts.ORDERS),
-    ],
-)
-def test_ids_run_from_one_to_the_count(table, key, last):
-    """Ours."""
-    rows = Database().read(f"SELECT {key} AS id FROM {table} ORDER BY {key}")
-    assert [row["id"] for row in rows] == list(range(1, last + 1))
+    ):
+        with subtests.test(table):
+            rows = Database().read(f"SELECT {key} AS id FROM {table} ORDER BY {key}")
+            assert [row["id"] for row in rows] == list(range(1, last + 1))
 
 
 def test_every_reference_leads_to_a_row():

@@ -24,35 +24,37 @@ async def test_each_tool_of_the_company_has_a_description():
         assert sorted(tool.name for tool in (await client.list_tools()).tools) == NAMES
 
 
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_a_file_satisfies_its_schema(path):
+def test_a_file_satisfies_its_schema(subtests):
     """Ours."""
     schema = json.loads((ROOT / "schemas" / "description-file.schema.json").read_text("utf-8"))
-    content = json.loads(path.read_text("utf-8"))
-    Draft202012Validator(schema).validate(content)
-    assert content["$schema"] == schema["$id"]
-    assert content["examples"]
+    for path in FILES:
+        with subtests.test(path.name):
+            content = json.loads(path.read_text("utf-8"))
+            Draft202012Validator(schema).validate(content)
+            assert content["$schema"] == schema["$id"]
+            assert content["examples"]
 
 
-@pytest.mark.parametrize("tool", NAMES)
-async def test_every_example_of_a_tool_can_be_called(tool):
+async def test_every_example_of_a_tool_can_be_called(subtests):
     """000 section 3.2: an example that fails would teach mistakes; one tool is there to fail."""
-    full = DescriptionFiles({"": FOLDER}).find(tool).content
     async with Client(build_server()) as client:
-        for example in full["examples"]:
-            assert example.keys() == {"description", "input"}
-            answer = await client.call_tool(tool, example["input"])
-            assert answer.is_error == (tool == "always_fails"), answer
+        for tool in NAMES:
+            for example in DescriptionFiles({"": FOLDER}).find(tool).content["examples"]:
+                with subtests.test(f"{tool}: {example}"):
+                    assert example.keys() == {"description", "input"}
+                    answer = await client.call_tool(tool, example["input"])
+                    assert answer.is_error == (tool == "always_fails"), answer
 
 
-@pytest.mark.parametrize("tool", NAMES)
-async def test_a_description_satisfies_the_schema_of_descriptions(tool):
+async def test_a_description_satisfies_the_schema_of_descriptions(subtests):
     """000 section 4.4."""
     schema = json.loads((ROOT / "schemas" / "disclosure.schema.json").read_text("utf-8"))
+    form = Draft202012Validator({**schema, "anyOf": [{"$ref": "#/$defs/description"}]})
     async with Client(build_server()) as client:
         listed = {each.name: each for each in (await client.list_tools()).tools}
-    wire = listed[tool].model_dump(by_alias=True, mode="json", exclude_none=True)
-    described = Described(wire, DescriptionFiles({"": FOLDER}).find(tool))
-    form = {**schema, "anyOf": [{"$ref": "#/$defs/description"}]}
-    Draft202012Validator(form).validate(described.full)
-    Draft202012Validator(form).validate(described.granting("v1.abc"))
+    for tool in NAMES:
+        with subtests.test(tool):
+            wire = listed[tool].model_dump(by_alias=True, mode="json", exclude_none=True)
+            described = Described(wire, DescriptionFiles({"": FOLDER}).find(tool))
+            form.validate(described.full)
+            form.validate(described.granting("v1.abc"))

@@ -30,6 +30,10 @@ def views_of(tool):
     return json.loads((FOLDER / f"{tool}.views.json").read_text("utf-8"))["views"]
 
 
+def asked(view, **more):
+    return {"projection": {"mode": "view", "view": view, **more}}
+
+
 VIEWS = [(tool, view) for tool in NAMES for view in views_of(tool)]
 
 
@@ -39,63 +43,61 @@ def test_there_are_views_for_these_tools():
     assert ViewFolder(FOLDER).tools() == NAMES
 
 
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
-def test_a_file_satisfies_its_schema_and_is_named_as_its_tool(path):
+def test_a_file_satisfies_its_schema_and_is_named_as_its_tool(subtests):
     """Ours."""
     schema = json.loads((ROOT / "schemas" / "view-file.schema.json").read_text("utf-8"))
-    content = json.loads(path.read_text("utf-8"))
-    Draft202012Validator(schema).validate(content)
-    assert content["$schema"] == schema["$id"]
-    assert path.name == f"{content['tool']}.views.json"
-    assert {"minimal", "public"} <= content["views"].keys()
+    for path in FILES:
+        with subtests.test(path.name):
+            content = json.loads(path.read_text("utf-8"))
+            Draft202012Validator(schema).validate(content)
+            assert content["$schema"] == schema["$id"]
+            assert path.name == f"{content['tool']}.views.json"
+            assert {"minimal", "public"} <= content["views"].keys()
 
 
-@pytest.mark.parametrize("path", FILES, ids=NAMES)
-async def test_a_file_fits_the_schema_that_the_company_lists(path):
+async def test_a_file_fits_the_schema_that_the_company_lists(subtests):
     """Ours: every path in it names a field."""
-    file = ViewFile.read(path)
     async with Client(build_server()) as client:
         listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
-    file.check(listed[file.tool])
+    for path in FILES:
+        with subtests.test(path.name):
+            file = ViewFile.read(path)
+            file.check(listed[file.tool])
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-@pytest.mark.parametrize(("tool", "view"), VIEWS)
-async def test_a_view_is_answered_with_what_it_names(tool, view, mode):
+async def test_a_view_is_answered_with_what_it_names(mode, subtests):
     """#1704, "Key Features": view (named presets)."""
     server = build_server()
     louver.attach(server, views=FOLDER)
     async with Client(server, mode=mode) as client:
-        for arguments in CALLS[tool]:
-            whole = await client.call_tool(tool, arguments)
-            answer = await client.call_tool(
-                tool, arguments, meta={"projection": {"mode": "view", "view": view, "strict": True}}
-            )
-            receipt = answer.meta["projection"]
-            assert receipt["applied"] is True
-            # A search that finds nothing holds nothing to leave out.
-            assert receipt["partial"] == (answer.structured_content != whole.structured_content)
-            assert "unmatched" not in receipt
-            assert size(answer.structured_content) <= size(whole.structured_content)
-            Draft202012Validator(receipt["projectedSchema"]).validate(answer.structured_content)
+        for tool, view in VIEWS:
+            for arguments in CALLS[tool]:
+                with subtests.test(f"{tool} {arguments}, {view}"):
+                    whole = await client.call_tool(tool, arguments)
+                    answer = await client.call_tool(tool, arguments, meta=asked(view, strict=True))
+                    receipt = answer.meta["projection"]
+                    assert receipt["applied"] is True
+                    # A search that finds nothing holds nothing to leave out.
+                    assert receipt["partial"] == (answer.structured_content != whole.structured_content)
+                    assert "unmatched" not in receipt
+                    assert size(answer.structured_content) <= size(whole.structured_content)
+                    Draft202012Validator(receipt["projectedSchema"]).validate(answer.structured_content)
 
 
-@pytest.mark.parametrize("tool", NAMES)
-async def test_a_minimal_view_is_a_small_share_and_a_public_one_names_no_address(tool):
+async def test_a_minimal_view_is_a_small_share_and_a_public_one_names_no_address(subtests):
     """#1704, "Performance & Cost Impact" and "Security & Privacy Benefits"."""
     server = build_server()
     louver.attach(server, views=FOLDER)
-    arguments = CALLS[tool][0]
     async with Client(server) as client:
-        whole = (await client.call_tool(tool, arguments)).structured_content
-        kept = {
-            view: (
-                await client.call_tool(tool, arguments, meta={"projection": {"mode": "view", "view": view}})
-            ).structured_content
-            for view in ("minimal", "public")
-        }
-    assert size(kept["minimal"]) < 0.15 * size(whole)
-    assert "@example" not in json.dumps(kept["public"])
+        for tool in NAMES:
+            with subtests.test(tool):
+                whole, minimal, public = [
+                    (await client.call_tool(tool, CALLS[tool][0], meta=meta)).structured_content
+                    for meta in (None, asked("minimal"), asked("public"))
+                ]
+                assert size(minimal) < 0.15 * size(whole)
+                assert "@example" not in json.dumps(public)
 
 
 async def test_a_page_keeps_its_cursor_in_every_view_that_includes():
@@ -104,8 +106,7 @@ async def test_a_page_keeps_its_cursor_in_every_view_that_includes():
     louver.attach(server, views=FOLDER)
     async with Client(server) as client:
         for view in views_of("list_issues"):
-            meta = {"projection": {"mode": "view", "view": view}}
-            page = (await client.call_tool("list_issues", {"limit": 1}, meta=meta)).structured_content
+            page = (await client.call_tool("list_issues", {"limit": 1}, meta=asked(view))).structured_content
             assert page["nextCursor"]
 
 

@@ -6,8 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from . import stacks
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
@@ -47,25 +45,28 @@ def test_each_stack_has_its_lines():
     assert SECTIONS.keys() == {*LIBRARIES, "If it fails"}
 
 
-@pytest.mark.parametrize(("section", "stack"), LIBRARIES.items(), ids=LIBRARIES.values())
-def test_the_lines_of_a_library_are_those_of_its_driver(section, stack):
+def test_the_lines_of_a_library_are_those_of_its_driver(subtests):
     """HOSTS.md: the snippet that the lab runs."""
-    (driver,) = (stacks.HERE / "drivers").glob(f"drive_{stack.replace('-', '_')}.*")
-    known = {line.strip().removeprefix(": ") for line in driver.read_text("utf-8").split("\n")}
-    for block in blocks_of(SECTIONS[section]):
-        assert {line.strip() for line in block.split("\n") if line} <= known
+    for section, stack in LIBRARIES.items():
+        with subtests.test(section):
+            (driver,) = (stacks.HERE / "drivers").glob(f"drive_{stack.replace('-', '_')}.*")
+            known = {line.strip().removeprefix(": ") for line in driver.read_text("utf-8").split("\n")}
+            lines = {line.strip() for block in blocks_of(SECTIONS[section]) for line in block.split("\n") if line}
+            assert lines - known == set()
 
 
-@pytest.mark.parametrize(("stack", "page", "file"), [(key, *found) for key, found in PROGRAMS.items()], ids=PROGRAMS)
-def test_the_file_of_a_program_is_the_one_that_it_is_tried_with(stack, page, file, tmp_path, monkeypatch):
+def test_the_file_of_a_program_is_the_one_that_it_is_tried_with(tmp_path, monkeypatch, subtests):
     """HOSTS.md: the entry that the lab writes, under the name that `louver doctor --apply` gives it."""
     monkeypatch.setattr(stacks, "_installed", lambda *_: ("node", __file__))
     monkeypatch.setattr(stacks, "SERVER", "louver")
-    stacks._CONFIGURED[stack](tmp_path, TARGET, "http://127.0.0.1:1")
-    written = (tmp_path / file).read_text("utf-8")
-    found = blocks_of((HOW_TO / page).read_text("utf-8"))
-    if file.endswith(".toml"):
-        assert any(block in written for block in found)
-    else:
-        entries = [json.loads(block) for block in found if block.startswith("{")]
-        assert any(entry.items() <= json.loads(written).items() for entry in entries)
+    for stack, (page, file) in PROGRAMS.items():
+        with subtests.test(stack):
+            (folder := tmp_path / stack).mkdir()
+            stacks._CONFIGURED[stack](folder, TARGET, "http://127.0.0.1:1")
+            written = (folder / file).read_text("utf-8")
+            found = blocks_of((HOW_TO / page).read_text("utf-8"))
+            if file.endswith(".toml"):
+                assert any(block in written for block in found)
+            else:
+                entries = [json.loads(block) for block in found if block.startswith("{")]
+                assert any(entry.items() <= json.loads(written).items() for entry in entries)

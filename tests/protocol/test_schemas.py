@@ -6,9 +6,9 @@ it for absence, because they are also made in Python, so nulls are not among the
 
 import json
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
@@ -30,7 +30,7 @@ from louver.limits import (
 from louver.protocol.capability import Capability, ExtensionCapability, SearchCapability
 from louver.protocol.descriptions import Description, DisclosureCapability, UnknownTool
 from louver.protocol.hint import ExtensionHint, Hint, ViewHint, read_hint
-from louver.protocol.names import PROJECTION
+from louver.protocol.names import HINT
 from louver.protocol.receipt import Applied, NotApplied, Receipt
 from louver.protocol.request import FieldsRequest, ProjectionRequest, ViewRequest
 
@@ -242,6 +242,7 @@ SAMPLES = [
 ]
 
 
+@cache
 def validator(document, form=None):
     """The validator of a schema, or of one form in it; nothing is fetched."""
     schema = DOCUMENTS[document]
@@ -268,27 +269,27 @@ def taken(read, *arguments):
     return True
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_a_schema_is_a_schema_with_an_identifier_and_a_title(name):
+def test_a_schema_is_a_schema_with_an_identifier_and_a_title(subtests):
     """Ours: draft 2020-12, named as its file, described, with examples."""
-    schema = DOCUMENTS[name]
-    Draft202012Validator.check_schema(schema)
-    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert schema["$id"] == f"https://louver.dev/schemas/{name}.schema.json"
-    assert schema["title"]
-    assert schema["description"]
-    assert schema["examples"]
+    for name, schema in DOCUMENTS.items():
+        with subtests.test(name):
+            Draft202012Validator.check_schema(schema)
+            assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+            assert schema["$id"] == f"https://louver.dev/schemas/{name}.schema.json"
+            assert schema["title"]
+            assert schema["description"]
+            assert schema["examples"]
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_a_schema_accepts_its_own_examples(name):
+def test_a_schema_accepts_its_own_examples(subtests):
     """Ours; those of the forms in it too."""
-    forms = [name for name, part in DOCUMENTS[name].get("$defs", {}).items() if "examples" in part]
-    for form in (None, *forms):
-        part = DOCUMENTS[name] if form is None else DOCUMENTS[name]["$defs"][form]
-        for example in part["examples"]:
-            validator(name, form).validate(example)
-            validator(name).validate(example)
+    for name, schema in DOCUMENTS.items():
+        forms = {form: part for form, part in schema.get("$defs", {}).items() if "examples" in part}
+        for form, part in {None: schema, **forms}.items():
+            for number, example in enumerate(part["examples"]):
+                with subtests.test(f"{name}, {form}, {number}"):
+                    validator(name, form).validate(example)
+                    validator(name).validate(example)
 
 
 def described(document):
@@ -299,50 +300,56 @@ def described(document):
             yield name, schema.get("description") or target.get("description")
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_a_schema_says_what_each_member_is(name):
+def test_a_schema_says_what_each_member_is():
     """Ours; a constant that tells two forms apart says it by itself."""
-    silent = {member for member, words in described(DOCUMENTS[name]) if not words}
-    assert silent <= TOLD_APART_BY.get(name, set())
+    faults = [
+        f"{name}: {member}"
+        for name, document in DOCUMENTS.items()
+        for member, words in described(document)
+        if not words and member not in TOLD_APART_BY.get(name, ())
+    ]
+    assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize(
-    ("form", "model"), MODELS.items(), ids=lambda part: "-".join(part) if isinstance(part, tuple) else ""
-)
-def test_a_schema_has_the_properties_of_its_model(form, model):
+def test_a_schema_has_the_properties_of_its_model(subtests):
     """Ours."""
-    schema = DOCUMENTS[form[0]]["$defs"][form[1]]
-    assert schema["properties"].keys() == {field.alias for field in model.model_fields.values()}
-    required = {field.alias for field in model.model_fields.values() if field.is_required()}
-    assert set(schema.get("required", [])) == required | TOLD_APART_BY.get(form[0], set())
-    assert schema["additionalProperties"] is False
+    for form, model in MODELS.items():
+        with subtests.test("-".join(form)):
+            schema = DOCUMENTS[form[0]]["$defs"][form[1]]
+            assert schema["properties"].keys() == {field.alias for field in model.model_fields.values()}
+            required = {field.alias for field in model.model_fields.values() if field.is_required()}
+            assert set(schema.get("required", [])) == required | TOLD_APART_BY.get(form[0], set())
+            assert schema["additionalProperties"] is False
 
 
-@pytest.mark.parametrize(("form", "sample", "good"), SAMPLES)
-def test_a_schema_and_its_model_agree_on_a_sample(form, sample, good):
+def test_a_schema_and_its_model_agree_on_a_sample(subtests):
     """Ours."""
-    assert validator(*form).is_valid(sample) == model_takes(form, sample) == good
+    for form, sample, good in SAMPLES:
+        with subtests.test(f"{'-'.join(form)}: {sample}"):
+            assert validator(*form).is_valid(sample) == model_takes(form, sample) == good
 
 
-@pytest.mark.parametrize("form", GOOD, ids="-".join)
-def test_every_form_of_a_document_is_in_the_document(form):
+def test_every_form_of_a_document_is_in_the_document():
     """Ours: a document is its forms and nothing else."""
-    for sample in GOOD[form]:
-        assert validator(form[0]).is_valid(sample)
+    faults = [str((form, sample)) for form, sample, good in SAMPLES if good and not validator(form[0]).is_valid(sample)]
+    assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize(("form", "sample", "good"), [s for s in SAMPLES if s[0][0] == "request"])
-def test_a_request_is_read_just_if_its_schema_accepts_it(form, sample, good):
+def test_a_request_is_read_just_if_its_schema_accepts_it(subtests):
     """Ours; the paths in the samples are well formed."""
-    assert validator("request", form[1]).is_valid(sample) == taken(Projection.from_wire, sample) == good
+    for form, sample, good in SAMPLES:
+        if form[0] == "request":
+            with subtests.test(str(sample)):
+                assert validator("request", form[1]).is_valid(sample) == taken(Projection.from_wire, sample) == good
 
 
-@pytest.mark.parametrize("path", ["a..", "na*", "items[0]", "`x", "**.id", "a\0", "\ud800", "x." * 32 + "x"])
-def test_the_grammar_of_paths_is_beyond_the_schema(path):
+def test_the_grammar_of_paths_is_beyond_the_schema(subtests):
     """Ours: the schema says the shape, reading refuses the rest."""
-    sample = {"mode": "include", "fields": [path]}
-    assert validator("request").is_valid(sample)
-    assert not taken(Projection.from_wire, sample)
+    for path in ("a..", "na*", "items[0]", "`x", "**.id", "a\0", "\ud800", "x." * 32 + "x"):
+        with subtests.test(repr(path)):
+            sample = {"mode": "include", "fields": [path]}
+            assert validator("request").is_valid(sample)
+            assert not taken(Projection.from_wire, sample)
 
 
 def test_the_limits_in_the_schemas_are_those_of_the_code():
@@ -399,28 +406,29 @@ VIEWS = [
 ]
 
 
-@pytest.mark.parametrize(("good", "views"), VIEWS)
-def test_views_are_read_just_if_the_schema_accepts_them(good, views):
+def test_views_are_read_just_if_the_schema_accepts_them(subtests):
     """Ours; names in `extends` and the grammar of paths are beyond the schema."""
-    file = {"tool": "t", "views": views}
-    assert validator("view-file").is_valid(file) == taken(Views.read, views) == good
+    for good, views in VIEWS:
+        with subtests.test(str(views)):
+            file = {"tool": "t", "views": views}
+            assert validator("view-file").is_valid(file) == taken(Views.read, views) == good
 
 
-@pytest.mark.parametrize("always", ["id", [1], [""], {"id": True}])
-def test_always_is_a_list_of_paths_to_the_schema_and_to_the_reader(always):
+def test_always_is_a_list_of_paths_to_the_schema_and_to_the_reader(subtests):
     """Ours; unlike a view's, it may be empty."""
-    assert validator("view-file").is_valid({"tool": "t", "views": {}, "always": []})
-    assert taken(Views.read, {}, [])
-    assert not validator("view-file").is_valid({"tool": "t", "views": {}, "always": always})
-    assert not taken(Views.read, {}, always)
+    for always in ([], "id", [1], [""], {"id": True}):
+        with subtests.test(str(always)):
+            file = {"tool": "t", "views": {}, "always": always}
+            assert validator("view-file").is_valid(file) == taken(Views.read, {}, always) == (always == [])
 
 
-@pytest.mark.parametrize("form", [form for form in GOOD if form[0] == "hint"], ids="-".join)
-def test_a_hint_is_read_from_a_tool_if_its_schema_accepts_it(form):
+def test_a_hint_is_read_from_a_tool_if_its_schema_accepts_it(subtests):
     """Ours."""
-    for sample in GOOD[form]:
+    for sample in (*GOOD["hint", "literal"], *GOOD["hint", "extension"]):
         if "all" not in sample.get("views", {}):
-            read_hint({PROJECTION: sample})
+            with subtests.test(str(sample)):
+                views, _ = read_hint({HINT: sample})
+                assert views.named.keys() == {*sample.get("recommendedViews", ()), *sample.get("views", ())}
 
 
 _NAMES = st.sampled_from(["id", "name", "mode", "fields", "view", "minimal", "applied", "schema", "x"])
@@ -495,15 +503,16 @@ def all_errors(base=LouverError):
     return [base, *(error for sub in base.__subclasses__() for error in all_errors(sub))]
 
 
-@pytest.mark.parametrize("error", all_errors(), ids=lambda error: error.__name__)
-def test_every_code_of_ours_has_the_form_that_the_schema_says(error):
+def test_every_code_of_ours_has_the_form_that_the_schema_says():
     """Ours."""
-    validator("error").validate({"code": error.code, "message": "m"})
+    is_valid = validator("error").is_valid
+    faults = [str(error) for error in all_errors() if not is_valid({"code": error.code, "message": "m"})]
+    assert not faults, "\n".join(faults)
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
+def test_an_error_satisfies_its_schema(subtests):
+    """Ours."""
+    for error in (
         errors.InvalidPath("a..b", 2, "a name", "Write another"),
         errors.InvalidProjection("m", expected=["include"]),
         errors.InvalidProjection("m", position=3),
@@ -521,10 +530,7 @@ def test_every_code_of_ours_has_the_form_that_the_schema_says(error):
         errors.InvalidQuery("m", offset=3),
         errors.InvalidCursor("m"),
         errors.RateLimited("m", limit=120, retryAfterSeconds=7),
-    ],
-    ids=lambda error: error.code,
-)
-def test_an_error_satisfies_its_schema(error):
-    """Ours."""
-    validator("error").validate(error.to_json())
-    assert error.to_json().keys() <= DOCUMENTS["error"]["properties"].keys()
+    ):
+        with subtests.test(error.code):
+            validator("error").validate(error.to_json())
+            assert error.to_json().keys() <= DOCUMENTS["error"]["properties"].keys()
