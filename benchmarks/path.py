@@ -2,6 +2,7 @@
 
     python -m benchmarks.path                a table, a line a row
     python -m benchmarks.path --files ROW    the files of one row, in the order in which they are first entered
+    python -m benchmarks.path --modules      Louver's modules that a plain `louver serve` has imported after one call
 
 A row is a pairing and a revision of the protocol, for example `http/2026-07-28`:
 
@@ -77,11 +78,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.path", description="The path of one projected call.")
     parser.add_argument("--files", metavar="ROW", choices=ROWS, help=f"list the files of one: {', '.join(ROWS)}")
-    row = parser.parse_args(arguments).files
-    if row is None:
+    parser.add_argument("--modules", action="store_true", help="list the modules that a plain gateway imports")
+    given = parser.parse_args(arguments)
+    if given.modules:
+        print(*served_modules(), sep="\n")
+    elif given.files is None:
         _print_table()
     else:
-        _print_files(traced(row))
+        _print_files(traced(given.files))
     return 0
 
 
@@ -89,6 +93,16 @@ def traced(row: str) -> list[Entry]:
     """The path of a row, entry by entry."""
     pairing, _, version = row.partition("/")
     return min(_PAIRINGS[pairing](version), key=len)
+
+
+def served_modules() -> list[str]:
+    """Louver's modules that a plain gateway has imported after a call over HTTP to a server over stdio."""
+    with _gateway("--no-auth", "--", *STDIO_UPSTREAM) as (gateway, url):
+        client = Conversation(url, MODERN, None)
+        client.tools()
+        client.request("tools/call", {"name": TOOL, "arguments": {}}).send()
+        client.close()
+        return _answer(gateway, "modules")
 
 
 def measured(entries: Sequence[Entry]) -> Length:
@@ -194,10 +208,14 @@ def _gateway(*arguments: str) -> Iterator[tuple[Popen[str], str]]:
 
 def _entries(gateway: Popen[str]) -> list[Entry]:
     """What a gateway has entered since it was last asked."""
+    return [Entry(*entry) for entry in _answer(gateway, "")]
+
+
+def _answer(gateway: Popen[str], line: str) -> list[Any]:
     assert gateway.stdin is not None
     assert gateway.stdout is not None
-    print(file=gateway.stdin, flush=True)
-    return [Entry(*entry) for entry in json.loads(gateway.stdout.readline())]
+    print(line, file=gateway.stdin, flush=True)
+    return json.loads(gateway.stdout.readline())
 
 
 def _check_is_projected(value: Any) -> None:

@@ -2,7 +2,8 @@
 
     python -m benchmarks.traced ARGUMENTS    the command `louver ARGUMENTS`, recorded
 
-That command answers each line on its standard input with the entries since the line before, as JSON in one line.
+That command answers each line on its standard input with the entries since the line before, as JSON in one line; the
+line `modules` with the names of Louver's modules that are imported.
 
 A comprehension is no function of its own, and generated code has no file: neither is an entry or a counted frame.
 """
@@ -107,8 +108,9 @@ def _is_tcp_send(function: Any) -> bool:
 
 
 def _answer_lines(recorder: Recorder) -> None:
-    for _ in sys.stdin:
-        print(json.dumps(recorder.take()), flush=True)
+    for line in sys.stdin:
+        imported = [name for name in sorted(sys.modules) if name.partition(".")[0] == "louver"]
+        print(json.dumps(imported if line.strip() == "modules" else recorder.take()), flush=True)
 
 
 if __name__ == "__main__":

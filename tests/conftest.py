@@ -40,6 +40,9 @@ STATES = Path(tempfile.mkdtemp(prefix="louver-states-"))
 atexit.register(shutil.rmtree, STATES, ignore_errors=True)
 _numbers = count(1)
 
+EVERYDAY = pytest.StashKey[int]()
+"""How many tests the everyday run has, of those that were found."""
+
 LEFT_OUT = pytest.StashKey[int]()
 """How many tests the everyday run leaves to `--deep`."""
 
@@ -60,7 +63,9 @@ def pytest_collection_modifyitems(config, items):
     if not named:
         deep += _rest_of_tables([item for item in items if not item.get_closest_marker("deep")])
     laws = [item for item in items if item.get_closest_marker("hypothesis")] if config.option.deep else []
-    kept = {*deep, *laws} if config.option.deep else {*items} - {*deep}
+    everyday = {*items} - {*deep}
+    kept = {*deep, *laws} if config.option.deep else everyday
+    config.stash[EVERYDAY] = len(everyday)
     config.stash[LEFT_OUT] = 0 if config.option.deep else len(deep)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
