@@ -1,7 +1,7 @@
 """Two tiers of tests: the everyday one, and the rest with `--deep`.
 
 uv run pytest            of each table of cases a quarter, evenly spread; laws are tried with 60 examples
-uv run pytest --deep     the other cases, and what is marked `deep`; and the laws, with 1,000 examples
+uv run pytest --deep     the other cases, and what is marked `deep`; and the laws, those of the core with 1,000 examples
 uv run pytest FILE::TEST all cases of a named test
 """
 
@@ -22,7 +22,8 @@ _SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 _OPTIONS = {"deadline": None, "suppress_health_check": _SLOW, "derandomize": "CI" in os.environ}
 
 settings.register_profile("everyday", max_examples=60, **_OPTIONS)
-settings.register_profile("deep", max_examples=1000, **_OPTIONS)
+settings.register_profile("deep", max_examples=200, **_OPTIONS)
+settings.register_profile("deep core", max_examples=1000, **_OPTIONS)
 
 LEAST_CASES = 4
 """How many cases of a table the everyday run takes at least, where a case costs milliseconds."""
@@ -53,6 +54,12 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     settings.load_profile("deep" if config.option.deep else "everyday")
+
+
+def pytest_collectstart(collector):
+    # A law takes its settings when its module is imported.
+    if collector.config.option.deep:
+        settings.load_profile("deep core" if collector.nodeid.startswith("tests/core/") else "deep")
 
 
 @pytest.hookimpl(trylast=True)

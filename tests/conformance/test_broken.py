@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conformance.suite import BROKEN, NEW, OLD, broken, found, in_groups
+from conformance.suite import BROKEN, NEW, OLD, OWN, broken, found, in_groups
 from louver_conformance.checks import all_checks
 from louver_conformance.fixture import Fixture
 from louver_conformance.run import run
@@ -18,6 +18,11 @@ FIXTURE = Fixture.read(BROKEN / "fixture.json")
 pytestmark = pytest.mark.anyio
 
 
+def is_of_the_client(name):
+    """Whether the check that a server fails needs the stock client; and one other server in eight."""
+    return CHECKS[EXPECTED[name]["fails"]] not in OWN or list(EXPECTED).index(name) % 8 == 0
+
+
 @in_groups
 @pytest.mark.parametrize("era", [OLD, NEW])
 async def test_the_honest_server_passes_every_check(era, groups):
@@ -27,8 +32,14 @@ async def test_the_honest_server_passes_every_check(era, groups):
     assert found(report, "not offered") == ({"grant-in-the-schema"} if era == OLD else set())
 
 
-@in_groups
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.mark.parametrize(
+    ("name", "groups"),
+    [
+        *((name, OWN) for name in EXPECTED),
+        # The stock client takes longer to start than all else together.
+        *(pytest.param(name, (), marks=pytest.mark.deep) for name in EXPECTED if is_of_the_client(name)),
+    ],
+)
 async def test_a_broken_server_fails_the_check_of_its_sentence_and_no_other(name, groups):
     """Ours: STYLE, "a test that proves a guard shows it biting"."""
     expected = EXPECTED[name]
