@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.corpus import catalogue
+from fixtures.growth import superlinear
 from louver.catalogue.summary import summary
 from louver.limits import MAX_SUMMARY
 
@@ -91,3 +92,12 @@ def test_real_descriptions_get_shorter_and_none_is_empty():
     assert len(said) == 527
     assert min(map(len, said)) >= 5
     assert sum(map(len, said)) < sum(len(tool.get("description") or "") for tool in tools) / 3
+
+
+def test_a_description_of_twice_the_length_costs_at_most_two_and_a_half_times_as_much(monkeypatch):
+    """TRUST.md, row 15; also if all of a description were read."""
+    monkeypatch.setattr("louver.catalogue.summary._READ", 10**9)
+    layout = [" ", "\t", "\n", "- ", "1. ", "# ", "`", "<a", "args", ":"]
+    sentences = ["a", "A", ".", ". A", "e.g. A", '."', ",", "(", "(such as", "such as "]
+    assert superlinear(lambda text: summary(text, "t"), layout + sentences, "Get one ") == {}
+    assert superlinear(lambda name: summary("", name), ["A", "a", "0", "_", "\u67e5"]) == {}

@@ -19,9 +19,13 @@ _SECTION = re.compile(
 _LIST = re.compile(r"^[ \t]*([-*•]|\d+[.)])[ \t]+", re.MULTILINE)
 _END = re.compile(r"[.!?]['\")\]]*(?=\s+[^\sa-z]|\s*$)|[\u3002\uff01\uff1f]")
 _ABBREVIATION = re.compile(r"(\b(?i:e\.g|i\.e|etc|vs|cf|approx|incl|no|mr|ms|dr|st|inc|ltd)|\b[A-Z])\.$")
+# "approx.", in code points.
+_LONGEST_ABBREVIATION = 7
+# The white space of a sentence is single spaces.
 _LEADS = r"(?:such as|for example|for instance|e\.g\.)(?=\W)"
-_BRACKETS = re.compile(rf"\s*\({_LEADS}[^()]*\)", re.IGNORECASE)
-_EXAMPLES = re.compile(rf"[\s,(\u2014-]+{_LEADS}", re.IGNORECASE)
+_BEFORE_LEADS = " ,(\u2014-"
+_BRACKETS = re.compile(rf" ?\({_LEADS}[^()]*\)", re.IGNORECASE)
+_EXAMPLES = re.compile(rf"(?<=[{_BEFORE_LEADS}]){_LEADS}", re.IGNORECASE)
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 
 # In code points. A shorter sentence, such as "Search.", gets the next one too; none is cut to less.
@@ -50,16 +54,16 @@ def _prose(text: str) -> str:
 
 def _sentence(text: str) -> str:
     for found in _END.finditer(text):
-        sentence = text[: found.end()]
-        if len(sentence) >= _SHORT and not _ABBREVIATION.search(sentence):
-            return sentence
+        end = found.end()
+        if end >= _SHORT and not _ABBREVIATION.search(text, end - _LONGEST_ABBREVIATION, end):
+            return text[:end]
     return text.removesuffix(":")
 
 
 def _without_examples(sentence: str) -> str:
     rest = _BRACKETS.sub("", sentence)
-    found = _EXAMPLES.search(rest, _SHORT)
-    return rest if found is None else f"{rest[: found.start()]}."
+    found = _EXAMPLES.search(rest, _SHORT + 1)
+    return rest if found is None else f"{rest[:_SHORT]}{rest[_SHORT : found.start()].rstrip(_BEFORE_LEADS)}."
 
 
 def _words(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catalogue.search.test_ranking import tool
+from fixtures.growth import superlinear
 from louver.catalogue.search.needs import needs_of
 from louver.catalogue.search.ranking import Ranking
 from louver.limits import MAX_NEEDS
@@ -39,6 +40,11 @@ def test_lines_are_needs_and_so_are_clauses(query, needs):
 def test_needs_are_bounded():
     """Ours: `MAX_NEEDS`."""
     assert len(needs_of("\n".join(f"need {number}" for number in range(2 * MAX_NEEDS)))) == MAX_NEEDS
+
+
+def test_a_query_of_twice_the_length_costs_at_most_two_and_a_half_times_as_much():
+    """TRUST.md, row 16."""
+    assert superlinear(needs_of, [" ", "\t", "\n", "\xa0", ",", ".", ";", "a", "and", "then", " and ", " then, "]) == {}
 
 
 TOOLS = [

@@ -16,7 +16,7 @@ from louver.limits import MAX_NEEDS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_CLAUSE_END = re.compile(r";|(?<=[.!?])\s+|,?\s+(?:and\s+)?then,?\s+", re.IGNORECASE)
+_CLAUSE_END = re.compile(r";|(?<=[.!?])\s++|(?:,|(?<!\s))\s++(?:and\s++)?+then,?+\s++", re.IGNORECASE)
 
 # Words of a clause, without filler: fewer say too little for a ranking of their own.
 _MIN_WORDS = 2

@@ -27,17 +27,23 @@ WITHHELD: Final = "[withheld: the text begins like JSON and is not strict JSON, 
 _SCALAR = r"(?:[+-]?\.?\d[\w.+-]*+|true|false|null|[+-]?(?:NaN|nan|Infinity|inf)|undefined|None|True|False)"
 _SPACE = r"[\s\x00-\x1f\x7f]*+"
 
-# Prose may also begin with a bracket: `[Bug] ...`, `[1] ...`, `[ ] ...`, `[name](url)`, `{name} ...`.
-_BEGINNING: Final = re.compile(
+# What may stand before JSON. Prose may also begin with a bracket:
+# `[Bug] ...`, `[1] ...`, `[ ] ...`, `[name](url)`, `{name} ...`.
+_BEFORE: Final = re.compile(
     rf"""(?>
         //[\x20\t]*+(?=\w)[^\n\r\u2028\u2029]*+                       # a comment, whose words are not looked at
       | /\*++\s*+(?=\w)(?:[^*]|\*(?!/))*+\*/
       | [^\w{{\[\\`~/]++ | /                                        # white space, marks, quotes
-      | [`~]++[\w+.\#-]*+(?:[^\n{{\[\\]*+\n)?+                      # a code fence
       | \[{_SPACE}(?:{_SCALAR}{_SPACE}(?:,{_SPACE}{_SCALAR}{_SPACE})*+)?+\](?!{_SPACE}\Z)
       | \{{[\w\x20.-]++\}}                                          # a placeholder
-    )*+
-    (?: \{{ | (?<=["'])\\ | \[[\s\x00-\x1f\x7f\[(]*+(?:["'{{\],]|\\[nrtu"'/\\]|/[/*]|{_SCALAR}{_SPACE}[,\]]) )""",
+    )++
+    | (?P<fence>[`~]++[\w+.\#-]*+)                                  # of code; the rest of its line may be a title
+    """,
+    re.VERBOSE,
+)
+_TITLE_END: Final = re.compile(r"[\n{\[\\]")
+_JSON: Final = re.compile(
+    rf"""\{{ | (?<=["'])\\ | \[[\s\x00-\x1f\x7f\[(]*+(?:["'{{\],]|\\[nrtu"'/\\]|/[/*]|{_SCALAR}{_SPACE}[,\]])""",
     re.VERBOSE,
 )
 
@@ -92,7 +98,17 @@ def begins_like_json(text: str) -> bool:
     """Whether a text begins as an object, or as an array that may hold one, does in JSON or a dialect of it."""
     if text[:1].isalnum() and text[0].isascii():
         return False
-    return _BEGINNING.match(text if text.isascii() else without_invisible(text)) is not None
+    text = text if text.isascii() else without_invisible(text)
+    at = searched = 0
+    while found := _BEFORE.match(text, at):
+        at = found.end()
+        # Fences before `searched` have no title. Without that memory, many fences in one line take quadratic time.
+        if found.lastgroup == "fence" and at > searched:
+            title_end = _TITLE_END.search(text, at)
+            searched = title_end.start() if title_end else len(text)
+            if text.startswith("\n", searched):
+                at = searched
+    return _JSON.match(text, at) is not None
 
 
 def _holds_json(value: Json) -> bool:
