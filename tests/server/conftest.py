@@ -1,3 +1,5 @@
+from zlib import crc32
+
 import pytest
 
 from server.profiles import LOWLEVEL, MCPSERVER, build
@@ -10,7 +12,8 @@ def era(request):
     return request.param
 
 
-@pytest.fixture(params=[MCPSERVER, LOWLEVEL])
-def profiles(request):
-    """The server of profiles, made in each of the two ways."""
-    return build(request.param)
+@pytest.fixture
+def profiles(request, era):
+    """The server of profiles, in each revision made in one of the two ways; in which, the name of the test decides."""
+    is_first = crc32(request.function.__name__.encode()) % 2 == 0
+    return build(MCPSERVER if is_first == (era == OLD) else LOWLEVEL)
