@@ -9,7 +9,6 @@ lists those with another answer. With `--deep` all vectors go through the doors 
 
 import hashlib
 import json
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -32,7 +31,7 @@ import louver
 from fixtures.command import louver as command
 from fixtures.forking import PYTHON
 from fixtures.process import START_S, http_process
-from fixtures.vector_server import FOLDER, RUNS, build_server, load_vectors, tool_result
+from fixtures.vector_server import FOLDER, RUNS, build_server, load_vectors, one_of_each_kind, tool_result, written
 from louver.catalogue.entry import Entry
 from louver.core.projection.view import Views
 from louver.core.schema.infer import infer
@@ -104,11 +103,6 @@ def some_or_all(selected):
     return pytest.mark.parametrize("vectors", [some, pytest.param(vectors, id="all", marks=pytest.mark.deep)])
 
 
-def written(value):
-    """The text of a JSON value, its members in their order: `1`, `1.0` and `true` differ."""
-    return json.dumps(value, ensure_ascii=False)
-
-
 def goes_through(vector, transport, era):
     if era not in vector["eras"]:
         return False
@@ -158,30 +152,6 @@ def is_encodable(vector):
     except UnicodeEncodeError:
         return False
     return True
-
-
-TRAPS = re.compile(r"\\.|[^\x00-\x7f]|\d(?=\.\d|e)|\d{16}")
-"""What the text of a JSON value may stumble over: escapes, letters beyond ASCII, numbers that are no small integers."""
-
-
-def kinds_of(vector):
-    """What a door could spoil: the shape of what is sent and comes back, refusals, and what the text may hold."""
-    for member, value in vector.items():
-        yield member, type(value)
-        if member in ("request", "meta", "refusal", "errorResult", "answer") and isinstance(value, dict):
-            yield member, str(value.get("mode", value.get("code"))), *value
-        if member in ("request", "argument", "meta", "result", "value"):
-            yield from ((member, trap) for trap in TRAPS.findall(written(value)))
-
-
-def one_of_each_kind(vectors):
-    """Those that show something that none before them has shown."""
-    seen, found = set(), []
-    for vector in vectors:
-        if not seen.issuperset(kinds := set(kinds_of(vector))):
-            seen |= kinds
-            found.append(vector)
-    return found
 
 
 def is_of_the_core(vector):
