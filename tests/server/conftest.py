@@ -1,14 +1,21 @@
+from pathlib import Path
 from zlib import crc32
 
 import pytest
 
+from fixtures.tables import rows_in_turn
 from server.profiles import LOWLEVEL, MCPSERVER, build
 from server.wire import NEW, OLD
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    rows_in_turn(config, items, Path(__file__).parent, "era")
+
+
 @pytest.fixture(params=[OLD, NEW])
 def era(request):
-    """Each protocol revision."""
+    """Each protocol revision; of a table of a test, each row has one."""
     return request.param
 
 
