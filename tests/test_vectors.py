@@ -1,19 +1,19 @@
 """The conformance vectors through every door.
 
-What a vector says must come out of the core, of a server in memory, over stdio and over Streamable
-HTTP, in each protocol revision that it allows, by the argument, and of the command. One
-conversation a door calls the tools of all vectors, one after the other; the tests look at its answers.
-Everyday it is over stdio and HTTP just one of each kind that those could spoil.
+What a vector says must come out of the core: one test a vector. The doors are a server in memory, over
+stdio and over Streamable HTTP, in each protocol revision that the vector allows, the argument, and the
+command. Through each goes one vector of each kind that it could spoil, and through memory what the core
+alone cannot tell. One conversation a door calls the tools of its vectors, one after the other; a test
+lists those with another answer. With `--deep` all vectors go through the doors that are no process.
 """
 
 import hashlib
 import json
-import re
 import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ import louver
 from fixtures.command import louver as command
 from fixtures.forking import PYTHON
 from fixtures.process import START_S, http_process
-from fixtures.vector_server import FOLDER, RUNS, build_server, load_vectors, tool_result
+from fixtures.vector_server import FOLDER, RUNS, build_server, load_vectors, one_of_each_kind, tool_result, written
 from louver.catalogue.entry import Entry
 from louver.core.projection.view import Views
 from louver.core.schema.infer import infer
@@ -56,29 +56,51 @@ VECTORS = load_vectors()
 # Which vectors go through which door.
 
 
-def written(value):
-    """The text of a JSON value, its members in their order: `1`, `1.0` and `true` differ."""
-    return json.dumps(value, ensure_ascii=False)
+@dataclass(frozen=True)
+class Door:
+    """One way to a server; for all vectors, or for one of each kind."""
+
+    transport: str
+    era: str
+    takes_all: bool = False
+
+    def __str__(self):
+        return f"{self.transport}-{self.era}{'-all' if self.takes_all else ''}"
+
+    @cached_property
+    def vectors(self):
+        through = [vector for vector in VECTORS if goes_through(vector, self.transport, self.era)]
+        if self.takes_all:
+            return through
+        taken = one_of_each_kind(through)
+        if self.transport == "memory":
+            taken += [vector for vector in through if not is_of_the_core(vector) and vector not in taken]
+        return taken
+
+    @property
+    def by_argument(self):
+        return self.transport == "argument"
+
+
+DOORS = [Door(transport, era) for transport in TRANSPORTS for era in MODES]
+DEEP_DOORS = [
+    pytest.param(Door(transport, era, takes_all=True), marks=pytest.mark.deep)
+    for transport in ("memory", "argument")
+    for era in MODES
+]
 
 
 def only(selected):
-    return [pytest.param(vector, id=vector["id"]) for vector in VECTORS if selected(vector)]
+    """A test for each vector."""
+    vectors = [pytest.param(vector, id=vector["id"]) for vector in VECTORS if selected(vector)]
+    return pytest.mark.parametrize("vector", vectors)
 
 
-def through(selected):
-    """Door and vector, for each door that the vector can go through."""
-    return [
-        pytest.param(
-            (transport, era),
-            vector,
-            id=f"{transport}-{era}-{vector['id']}",
-            marks=pytest.mark.deep if is_deep(vector, transport) else (),
-        )
-        for transport in TRANSPORTS
-        for era in MODES
-        for vector in VECTORS
-        if selected(vector) and goes_through(vector, transport, era)
-    ]
+def some_or_all(selected):
+    """A test for one vector of each kind, and with `--deep` one for all."""
+    vectors = [vector for vector in VECTORS if selected(vector)]
+    some = pytest.param(one_of_each_kind(vectors), id="one-of-each-kind")
+    return pytest.mark.parametrize("vectors", [some, pytest.param(vectors, id="all", marks=pytest.mark.deep)])
 
 
 def goes_through(vector, transport, era):
@@ -97,12 +119,20 @@ def is_of_models(vector):
     request = vector.get("request")
     if "argument" in vector or "schema" not in vector or not isinstance(request, dict) or "mode" not in request:
         return False
-    tool = {"name": "t", "inputSchema": {"type": "object"}, "outputSchema": vector["schema"]}
     try:
-        entry = Entry(tool, Views.read(vector.get("views", {}), vector.get("always", ())))
+        entry = entry_of(vector)
     except louver.LouverError:
         return False
     return RequestOptions("projectable", {}).argument_of(entry) is not None and not _matches_none(entry, request)
+
+
+def entry_of(vector):
+    tool = {"name": "t", "inputSchema": {"type": "object"}, "outputSchema": vector["schema"]}
+    return Entry(tool, views_of(vector))
+
+
+def views_of(vector):
+    return Views.read(vector.get("views", {}), vector.get("always", ()))
 
 
 def _matches_none(entry, request):
@@ -124,59 +154,44 @@ def is_encodable(vector):
     return True
 
 
-TRAPS = re.compile(r"\\.|[^\x00-\x7f]|\d(?=\.\d|e)|\d{16}")
-"""What the text of a JSON value may stumble over: escapes, letters beyond ASCII, numbers that are no small integers."""
-
-
-def kinds_of(vector):
-    """What a transport could spoil: the shape of what is sent and comes back, refusals, and what the text may hold."""
-    for member, value in vector.items():
-        yield member, type(value)
-        if member in ("refusal", "errorResult", "answer", "meta"):
-            yield member, value.get("code"), *value
-        if member in ("request", "argument", "meta", "result", "value"):
-            yield from ((member, trap) for trap in TRAPS.findall(written(value)))
-
-
-def first_of_each_kind():
-    """The ids of vectors that show something that none before them has shown."""
-    seen, found = set(), set()
-    for vector in filter(is_encodable, VECTORS):
-        if not seen.issuperset(kinds := set(kinds_of(vector))):
-            seen |= kinds
-            found.add(vector["id"])
-    return found
-
-
-ON_THE_WIRE = first_of_each_kind()
-
-
-def is_deep(vector, transport):
-    return transport in ("stdio", "http") and vector["id"] not in ON_THE_WIRE
-
-
 def is_of_the_core(vector):
     return "value" in vector and "request" in vector and "argument" not in vector
 
 
+def is_of_a_wrong_view(vector):
+    return vector.get("refusal", {}).get("code") == "INVALID_VIEW"
+
+
 def is_of_the_command(vector):
     """Whether the command has options for the request: it has none for `strict` and its like."""
-    request = vector.get("request")
-    if not is_of_the_core(vector) or not isinstance(request, dict):
-        return False
-    if request.get("mode") == "view":
-        return request.keys() == {"mode", "view"} and bool(request["view"]) and "views" in vector
-    fields = request.get("fields")
-    return (
-        request.get("mode") in ("include", "exclude")
-        and request.keys() == {"mode", "fields"}
-        and isinstance(fields, list)
-        and len(fields) > 0
-        and all(isinstance(field, str) for field in fields)
-    )
+    match vector.get("request"):
+        case {"mode": "view", "view": str(view), **more}:
+            has_options = view != "" and "views" in vector
+        case {"mode": "include" | "exclude", "fields": [*fields], **more}:
+            has_options = fields != [] and all(isinstance(field, str) for field in fields)
+        case _:
+            return is_of_a_wrong_view(vector)
+    return has_options and not more and is_of_the_core(vector)
 
 
-# What a vector says of an outcome.
+# What a vector says# What a vector says of an outcome.
+
+
+def check_each(vectors, check):
+    """Fails with a list of those that `check` turns down, and if there are none."""
+    faults = turned_down(vectors, check)
+    assert vectors
+    assert not faults, "\n\n".join(f"{name}: {fault}" for name, fault in faults.items())
+
+
+def turned_down(vectors, check):
+    faults = {}
+    for vector in vectors:
+        try:
+            check(vector)
+        except AssertionError as fault:
+            faults[vector["id"]] = fault
+    return faults
 
 
 def same(one, other):
@@ -213,6 +228,12 @@ def check_schema(vector, schema):
         assert not projected.is_valid(value), f"{value!r} is accepted"
     for text in vector.get("schemaLacks", ()):
         assert text not in json.dumps(schema, ensure_ascii=False)
+
+
+def check_listed(vector, listed):
+    """The schema in `tools/list` accepts the full value and what is kept."""
+    for value in (vector["value"], vector["kept"]):
+        assert Draft202012Validator(listed).is_valid(value)
 
 
 _OF_PROGRAMS = {"projectedSchema", "schemaDigest", "schemaPrecision", "schemaSource", "unmatched", "suggestions"}
@@ -261,10 +282,49 @@ def check_answer(vector, result, *, by_argument=False):
         check_receipt(vector, result, by_argument=by_argument)
 
 
-def check_error_text(result, words=""):
-    """An error for a model is told once, in one text."""
+def check_outcome(vector, held, *, by_argument):
+    """What came through a door is what the vector says; by the argument whatever is wrong is told to the model."""
+    if "hint" in vector:
+        check_hint(vector["hint"], held.tools[vector["id"]])
+        return
+    said = held.outcomes[vector["id"]]
+    assert held.runs[vector["id"]] == vector.get("runs", 0 if "refusal" in vector else 1)
+    if "refusal" in vector and not by_argument:
+        check_refusal(vector["refusal"], said)
+        return
+    assert said.keys() == {"result"}, said
+    if "errorText" in vector or (by_argument and {"refusal", "errorResult"} & vector.keys()):
+        check_error_text(said["result"], vector.get("errorText", ""))
+    elif "errorResult" in vector:
+        check_error_result(vector["errorResult"], said["result"])
+    else:
+        by_model = "request" not in vector and bool({"argument", "defaultView"} & vector.keys())
+        check_answer(vector, said["result"], by_argument=by_argument or by_model)
+        if {"kept", "schema"} <= vector.keys():
+            check_listed(vector, held.tools[vector["id"]]["outputSchema"])
+
+
+def check_hint(expected, tool):
+    """A tool tells its views: `recommendedViews` is of #1704, the extension form is ours."""
+    check_members(tool["_meta"]["dev.louver/projectionHint"], expected)
+    literal = {member: expected.get(member) for member in ("supported", "recommendedViews")}
+    check_members(tool["annotations"]["projectionHint"], literal)
+    assert tool["annotations"]["projectionHint"].keys() <= literal.keys()
+
+
+def check_refusal(expected, said):
+    """A refusal is -32602, with the error as data."""
+    assert said.keys() == {"error"}, said
+    assert said["error"]["code"] == types.INVALID_PARAMS
+    error = said["error"]["data"]["error"]
+    check_members(error, expected)
+    assert error["message"] == said["error"]["message"]
+
+
+def check_error_text(result, words):
+    """An error for a model is told once, in one text (HOSTS.md)."""
     assert result["isError"] is True
-    assert result.keys() & {"structuredContent"} == set()
+    assert "structuredContent" not in result
     assert "dev.louver/error" not in result.get("_meta", {})
     (block,) = result["content"]
     assert words in block["text"]
@@ -284,30 +344,23 @@ def check_error_result(expected, result):
 
 @dataclass
 class Conversation:
-    """What a door answered.
+    """What a door answered. An outcome is a `result`, an `error` or, if the client threw, `thrown`."""
 
-    Attributes:
-        outcomes: By vector: `{"result": ...}`, `{"error": ...}` or, if the client threw, `{"thrown": ...}`.
-        unknown: The outcomes of calls of a tool that is not there: plain, projected, with a refused request.
-        runs: How often the tool of each vector ran.
-        tools: As listed, by name.
-    """
-
-    outcomes: dict[str, dict[str, Any]]
-    unknown: list[dict[str, Any]]
-    runs: Counter[str]
-    tools: dict[str, dict[str, Any]]
+    outcomes: dict[str, dict[str, Any]]  # by vector
+    unknown: list[dict[str, Any]]  # of a tool that is not there: called plainly, projected, with a refused request
+    runs: Counter[str]  # of the tool of each vector
+    tools: dict[str, dict[str, Any]]  # as listed, by name
 
 
-async def converse(target, era, vectors, as_argument):
+async def converse(target, door):
     with anyio.fail_after(CONVERSATION_S):
-        async with Client(target, mode=MODES[era]) as client:
-            assert client.protocol_version == era
+        async with Client(target, mode=MODES[door.era]) as client:
+            assert client.protocol_version == door.era
             listed = await send(client, "tools/list", {})
             before = await runs_of(client)
             outcomes: dict[str, dict[str, Any]] = {}
-            for vector in vectors:
-                params = {"name": vector["id"], **asked_by(vector, as_argument)}
+            for vector in door.vectors:
+                params = {"name": vector["id"], **asked_by(vector, as_argument=door.by_argument)}
                 outcomes[vector["id"]] = await outcome(client, params)
             runs = await runs_of(client) - before
             wrong = {"mode": "include", "fields": ["a."]}
@@ -318,7 +371,7 @@ async def converse(target, era, vectors, as_argument):
     return Conversation(outcomes, unknown, runs, {tool["name"]: tool for tool in listed["tools"]})
 
 
-def asked_by(vector, as_argument):
+def asked_by(vector, *, as_argument):
     """The arguments and `_meta` of a call."""
     if as_argument:
         return {"arguments": {"output_fields": vector["request"]}}
@@ -347,43 +400,32 @@ async def runs_of(client):
     return Counter(result["structuredContent"])
 
 
-@pytest.fixture(scope="session")
-def conversation(pytestconfig):
-    """A function of a door to its conversation, which is held when first asked for: with the vectors of this tier."""
-    deep = pytestconfig.option.deep
-    held: dict[tuple[str, str], Conversation] = {}
+@pytest.fixture(scope="module")
+def url():
+    """Of one process for both revisions, as a server in the field has it."""
+    with http_process(SERVER) as (url, _):
+        yield url
 
-    def hold(transport, era, target):
-        called = [vector for vector in VECTORS if goes_through(vector, transport, era) and "hint" not in vector]
-        vectors = [vector for vector in called if is_deep(vector, transport) == deep]
-        held[transport, era] = anyio.run(converse, target, era, vectors, transport == "argument")
 
-    def find(transport, era):
-        if (transport, era) in held:
-            return held[transport, era]
-        if transport == "http":
-            # One process for both revisions, as a server in the field has it.
-            with http_process(SERVER) as (url, _):
-                for each in MODES:
-                    hold(transport, each, url)
-        elif transport == "stdio":
-            hold(transport, era, StdioServerParameters(command=PYTHON, args=[str(SERVER)]))
-        else:
-            hold(transport, era, build_server())
-        return held[transport, era]
-
-    return find
+def server_behind(door, request):
+    if door.transport == "http":
+        return request.getfixturevalue("url")
+    if door.transport == "stdio":
+        return StdioServerParameters(command=PYTHON, args=[str(SERVER)])
+    return build_server(door.vectors)
 
 
 # The vectors as data.
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.name)
-def test_a_file_of_vectors_has_the_form_of_its_schema(path):
+def test_a_file_of_vectors_has_the_form_of_its_schema():
     """Ours: `schemas/vector.schema.json`."""
     schema = json.loads((ROOT / "schemas" / "vector.schema.json").read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
-    Draft202012Validator(schema).validate(json.loads(path.read_text("utf-8")))
+    files = sorted(FOLDER.glob("*.json"))
+    assert len(files) == 8
+    for path in files:
+        Draft202012Validator(schema).validate(json.loads(path.read_text("utf-8")))
 
 
 def test_every_vector_has_an_id_of_its_own():
@@ -391,21 +433,32 @@ def test_every_vector_has_an_id_of_its_own():
     assert [name for name, count in Counter(vector["id"] for vector in VECTORS).items() if count > 1] == []
 
 
-@pytest.mark.parametrize("vector", only(lambda vector: {"value", "schema"} <= vector.keys()))
-def test_a_value_satisfies_the_schema_of_its_tool(vector):
+def test_every_vector_is_tried_every_day():
+    """Ours: views that cannot be are no tools."""
+    tried = [*filter(is_of_the_core, VECTORS), *filter(is_of_a_wrong_view, VECTORS)]
+    tried += [vector for era in MODES for vector in Door("memory", era).vectors]
+    assert {vector["id"] for vector in VECTORS} - {vector["id"] for vector in tried} == set()
+
+
+def test_a_value_satisfies_the_schema_of_its_tool():
     """Ours: nothing is promised of other values. What stands elsewhere is never fetched and says nothing."""
-    dialect = vector["schema"].get("$schema")
-    kind = Draft7Validator if dialect == "http://json-schema.org/draft-07/schema#" else Draft202012Validator
-    check_form(kind, written(vector["schema"]))
     elsewhere = Registry(retrieve=lambda _: DRAFT202012.create_resource(True))
-    assert kind(vector["schema"], registry=elsewhere).is_valid(vector["value"])
+
+    def check(vector):
+        dialect = vector["schema"].get("$schema")
+        kind = Draft7Validator if dialect == "http://json-schema.org/draft-07/schema#" else Draft202012Validator
+        check_form(kind, written(vector["schema"]))
+        assert kind(vector["schema"], registry=elsewhere).is_valid(vector["value"])
+
+    check_each([vector for vector in VECTORS if {"value", "schema"} <= vector.keys()], check)
 
 
-@pytest.mark.parametrize("vector", only(lambda vector: "kept" in vector and not same(vector["kept"], vector["value"])))
-def test_the_checks_turn_an_unprojected_answer_down(vector):
+def test_the_checks_turn_an_unprojected_answer_down():
     """Ours: a check that nothing fails proves nothing."""
-    with pytest.raises(AssertionError):
-        check_answer(vector, {**tool_result(vector), "_meta": {"projection": {"applied": True}}})
+    projected = [vector for vector in VECTORS if "kept" in vector and not same(vector["kept"], vector["value"])]
+    receipt = {"_meta": {"projection": {"applied": True}}}
+    found = turned_down(projected, lambda vector: check_answer(vector, {**tool_result(vector), **receipt}))
+    assert found.keys() == {vector["id"] for vector in projected}
 
 
 # The core.
@@ -413,15 +466,15 @@ def test_the_checks_turn_an_unprojected_answer_down(vector):
 
 def compiled(vector):
     projection = louver.Projection.from_wire(vector["request"])
-    views = Views.read(vector.get("views", {}), vector.get("always", ()))
-    plan = louver.compile_projection(projection, vector.get("schema"), views=views)
+    plan = louver.compile_projection(projection, vector.get("schema"), views=views_of(vector))
     # Where no schema is declared, an answer tells what was inferred from what is left of it.
     return plan if "schema" in vector else plan.knowing(infer([plan(vector["value"])]))
 
 
-@pytest.mark.parametrize("vector", only(lambda vector: is_of_the_core(vector) and "kept" in vector))
+@pytest.mark.whole
+@only(lambda vector: is_of_the_core(vector) and "kept" in vector)
 def test_the_core_keeps_what_the_vector_says(vector):
-    """Each vector names its source."""
+    """Each vector names its source. What is listed accepts what comes, too: stock clients look."""
     plan = compiled(vector)
     before = written(vector["value"])
     assert written(plan(vector["value"])) == written(vector["kept"])
@@ -434,9 +487,15 @@ def test_the_core_keeps_what_the_vector_says(vector):
     receipt = vector.get("receipt", {})
     told = (*said, "suggestions", "shaped")
     check_members(found, {member: receipt[member] for member in told if member in receipt})
+    # Projecting twice is projecting once; what is shaped has other names.
+    if "shaped" not in receipt:
+        assert written(plan(vector["kept"])) == written(vector["kept"])
+    if "schema" in vector:
+        check_listed(vector, entry_of(vector).listing_schema)
 
 
-@pytest.mark.parametrize("vector", only(lambda vector: is_of_the_core(vector) and "refusal" in vector))
+@pytest.mark.whole
+@only(lambda vector: is_of_the_core(vector) and "refusal" in vector)
 def test_the_core_refuses_what_the_vector_refuses(vector):
     """Each vector names its source."""
     with pytest.raises(louver.LouverError) as refused:
@@ -444,93 +503,19 @@ def test_the_core_refuses_what_the_vector_refuses(vector):
     check_members(refused.value.to_json(), vector["refusal"])
 
 
-def is_shaped(vector):
-    return "shaped" in vector.get("receipt", {})
-
-
-@pytest.mark.parametrize(
-    "vector", only(lambda vector: is_of_the_core(vector) and "kept" in vector and not is_shaped(vector))
-)
-def test_projecting_what_is_kept_keeps_it(vector):
-    """Ours: projecting twice is projecting once. What is shaped has other names."""
-    assert written(compiled(vector)(vector["kept"])) == written(vector["kept"])
-
-
 # The wire.
 
 
-@pytest.mark.parametrize(("door", "vector"), through(lambda vector: {"kept", "answer"} & vector.keys()))
-def test_an_answer_is_what_the_vector_says(conversation, door, vector):
-    """Each vector names its source; #1704 sections 3 and 4."""
-    held = conversation(*door)
-    assert held.outcomes[vector["id"]].keys() == {"result"}, held.outcomes[vector["id"]]
-    by_argument = door[0] == "argument" or (
-        "request" not in vector and not vector.keys().isdisjoint({"argument", "defaultView"})
-    )
-    check_answer(vector, held.outcomes[vector["id"]]["result"], by_argument=by_argument)
-    assert held.runs[vector["id"]] == 1
+@pytest.mark.whole
+@pytest.mark.parametrize("door", [*DOORS, *DEEP_DOORS], ids=str)
+def test_an_answer_is_what_the_vector_says(request, door):
+    """Each vector names its source; #1704 sections 2 to 4. A refusal comes before the tool runs.
 
-
-@pytest.mark.parametrize(("door", "vector"), through(lambda vector: "refusal" in vector))
-def test_a_refusal_comes_before_the_tool_runs(conversation, door, vector):
-    """Ours: -32602 with the error as data, or by argument a result that the model reads."""
-    held = conversation(*door)
-    said = held.outcomes[vector["id"]]
-    assert held.runs[vector["id"]] == 0
-    if door[0] == "argument":
-        check_error_text(said["result"])
-    else:
-        assert said.keys() == {"error"}, said
-        assert said["error"]["code"] == types.INVALID_PARAMS
-        error = said["error"]["data"]["error"]
-        check_members(error, vector["refusal"])
-        assert error["message"] == said["error"]["message"]
-
-
-@pytest.mark.parametrize(("door", "vector"), through(lambda vector: "errorResult" in vector))
-def test_what_is_no_fault_of_the_request_is_an_error_result(conversation, door, vector):
-    """Ours: PROJECTION_REQUIRED, OUTPUT_INVALID, and all that comes by argument."""
-    held = conversation(*door)
-    result = held.outcomes[vector["id"]]["result"]
-    if door[0] == "argument":
-        check_error_text(result)
-    else:
-        check_error_result(vector["errorResult"], result)
-    assert held.runs[vector["id"]] == vector.get("runs", 1)
-
-
-@pytest.mark.parametrize(("door", "vector"), through(lambda vector: "errorText" in vector))
-def test_what_a_model_reads_of_an_error(conversation, door, vector):
-    """HOSTS.md: once, in one sentence."""
-    held = conversation(*door)
-    check_error_text(held.outcomes[vector["id"]]["result"], vector["errorText"])
-    assert held.runs[vector["id"]] == vector.get("runs", 1)
-
-
-@pytest.mark.parametrize(("door", "vector"), through(lambda vector: {"kept", "schema"} <= vector.keys()))
-def test_the_listed_schema_accepts_the_full_value_and_what_is_kept(conversation, door, vector):
-    """Ours: stock clients hold every answer against the listed schema."""
-    listed = conversation(*door).tools[vector["id"]]["outputSchema"]
-    for value in (vector["value"], vector["kept"]):
-        assert Draft202012Validator(listed).is_valid(value)
-
-
-@pytest.mark.parametrize(("door", "vector"), through(lambda vector: "hint" in vector))
-def test_a_tool_tells_its_views(conversation, door, vector):
-    """#1704 section 2: `recommendedViews`; the extension form is ours."""
-    tool = conversation(*door).tools[vector["id"]]
-    check_members(tool["_meta"]["dev.louver/projectionHint"], vector["hint"])
-    literal = {member: vector["hint"].get(member) for member in ("supported", "recommendedViews")}
-    assert tool["annotations"]["projectionHint"] == {
-        member: value for member, value in literal.items() if value is not None
-    }
-
-
-@pytest.mark.parametrize("transport", TRANSPORTS)
-@pytest.mark.parametrize("era", MODES)
-def test_a_projection_on_an_unknown_tool_is_answered_as_the_unknown_tool(conversation, transport, era):
-    """PRIVACY, hostile inputs. A request that is none is refused alike for every tool, and so tells nothing of it."""
-    plain, projected, refused = conversation(transport, era).unknown
+    Ours: a request that is none is refused alike for every tool, and so tells nothing of it.
+    """
+    held = anyio.run(converse, server_behind(door, request), door)
+    check_each(door.vectors, lambda vector: check_outcome(vector, held, by_argument=door.by_argument))
+    plain, projected, refused = held.unknown
     assert plain["error"]["message"] == "Unknown tool: no-such-tool"
     assert plain == projected
     assert refused["error"]["data"]["error"]["code"] == "INVALID_PROJECTION"
@@ -539,7 +524,8 @@ def test_a_projection_on_an_unknown_tool_is_answered_as_the_unknown_tool(convers
 # Views that cannot be.
 
 
-@pytest.mark.parametrize("vector", only(lambda vector: vector.get("refusal", {}).get("code") == "INVALID_VIEW"))
+@pytest.mark.whole
+@only(is_of_a_wrong_view)
 def test_a_wrong_view_is_refused_before_the_server_serves(vector):
     """Ours."""
     views, always = vector["views"], vector.get("always", ())
@@ -555,8 +541,25 @@ def test_a_wrong_view_is_refused_before_the_server_serves(vector):
 # The command.
 
 
+def run_louver(*arguments, stdin):
+    """The command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "louver", *arguments],
+        input=json.dumps(stdin),
+        encoding="utf-8",
+        capture_output=True,
+        timeout=START_S,
+        check=False,
+    )
+
+
+def project(vector, folder, run=command):
+    schema = [f"--schema={written_to(folder / 'schema.json', vector['schema'])}"] if "schema" in vector else []
+    return run("project", *options_of(vector, folder), *schema, stdin=vector.get("value"))
+
+
 def options_of(vector, folder):
-    """The command's options for a vector; its views and schema are written to files."""
+    """The command's options for a vector; its views are written to a file."""
     request = vector.get("request", {"mode": "view", "view": "a"})
     options = [f"--{request['mode']}={field}" for field in request.get("fields", ())]
     if request["mode"] == "view":
@@ -567,82 +570,45 @@ def options_of(vector, folder):
     return options
 
 
-def with_schema(vector, folder):
-    return [f"--schema={written_to(folder / 'schema.json', vector['schema'])}"] if "schema" in vector else []
-
-
 def written_to(path, value):
     path.write_text(json.dumps(value), "utf-8")
     return path
 
 
-@pytest.mark.parametrize(
-    "vector",
-    only(lambda vector: is_of_the_command(vector) and "kept" in vector),
-)
-def test_the_command_keeps_what_the_vector_says(tmp_path, vector):
-    """Ours: `louver project`."""
-    arguments = ["project", *options_of(vector, tmp_path), *with_schema(vector, tmp_path)]
-    status, out, _ = command(*arguments, stdin=vector["value"])
-    assert status == 0
-    assert written(json.loads(out)) == written(vector["kept"])
-
-
-@pytest.mark.parametrize(
-    "vector", only(lambda vector: is_of_the_command(vector) and {"kept", "schema"} <= vector.keys())
-)
-def test_the_command_derives_the_schema_of_what_is_kept(tmp_path, vector):
-    """Ours: `louver derive`."""
-    status, out, _ = command("derive", *options_of(vector, tmp_path), stdin=vector["schema"])
-    assert status == 0
-    check_schema(vector, json.loads(out))
-
-
-@pytest.mark.parametrize(
-    "vector",
-    only(
-        lambda vector: (
-            vector.get("refusal", {}).get("code") == "INVALID_VIEW"
-            or ("refusal" in vector and is_of_the_command(vector))
-        )
-    ),
-)
-def test_the_command_tells_what_it_refuses_and_where(tmp_path, vector):
-    """Ours: exit status 2, nothing on standard output, the position on standard error."""
-    arguments = ["project", *options_of(vector, tmp_path), *with_schema(vector, tmp_path)]
-    status, out, err = command(*arguments, stdin=vector.get("value"))
-    assert (status, out) == (2, "")
-    assert err.startswith("louver: ")
-    if "offset" in vector["refusal"]:
-        assert f"at offset {vector['refusal']['offset']}" in err
-
-
-AS_A_PROCESS = (
-    "include-through-array",
-    "include-everything",
-    "exclude-at-every-depth",
-    "path-name-beyond-bmp",
-    "view-extends",
-    "refuse-partial-wildcard",
-    "view-cycle",
-)
-
-
-@pytest.mark.parametrize("vector", only(lambda vector: vector["id"] in AS_A_PROCESS))
-def test_the_command_does_the_same_as_a_process_of_its_own(tmp_path, vector):
-    """Ours: `python -m louver`."""
-    arguments = ["project", *options_of(vector, tmp_path), *with_schema(vector, tmp_path)]
-    done = subprocess.run(
-        [sys.executable, "-m", "louver", *arguments],
-        input=json.dumps(vector.get("value")).encode(),
-        capture_output=True,
-        timeout=START_S,
-        check=False,
-    )
+def check_projected(vector, done):
+    """It keeps what the vector says, or tells what it refuses and where."""
     if "kept" in vector:
         assert done.returncode == 0, done.stderr
         assert written(json.loads(done.stdout)) == written(vector["kept"])
     else:
-        assert done.returncode == 2
-        assert done.stdout == b""
-        assert done.stderr.startswith(b"louver: ")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("louver: ")
+        offset = vector["refusal"].get("offset")
+        assert offset is None or f"at offset {offset}" in done.stderr
+
+
+@some_or_all(is_of_the_command)
+def test_the_command_does_what_the_vector_says(tmp_path, vectors):
+    """Ours: `louver project`; exit status 2, nothing on standard output, the position on standard error."""
+    check_each(vectors, lambda vector: check_projected(vector, project(vector, tmp_path)))
+
+
+@some_or_all(lambda vector: is_of_the_command(vector) and {"kept", "schema"} <= vector.keys())
+def test_the_command_derives_the_schema_of_what_is_kept(tmp_path, vectors):
+    """Ours: `louver derive`."""
+
+    def check(vector):
+        status, out, err = command("derive", *options_of(vector, tmp_path), stdin=vector["schema"])
+        assert status == 0, err
+        check_schema(vector, json.loads(out))
+
+    check_each(vectors, check)
+
+
+AS_A_PROCESS = ("include-through-array", "path-name-beyond-bmp", "view-extends", "refuse-partial-wildcard")
+
+
+@only(lambda vector: vector["id"] in AS_A_PROCESS)
+def test_the_command_does_the_same_as_a_process_of_its_own(tmp_path, vector):
+    """Ours: `python -m louver`."""
+    check_projected(vector, project(vector, tmp_path, run_louver))

@@ -11,7 +11,7 @@ from mcp.server.mcpserver import Context
 import louver
 from client.servers import PROFILE, SCHEMA, example, lowlevel, plain, structured, tool
 from fixtures.vector_server import build_server as vector_server
-from fixtures.vector_server import load_vectors
+from fixtures.vector_server import load_vectors, one_of_each_kind
 from louver.core.wrapper import is_wrapped
 
 pytestmark = pytest.mark.anyio
@@ -192,22 +192,24 @@ async def test_paths_into_a_wrapped_string_may_begin_with_its_member(mode, asked
     assert result.schema["properties"].keys() <= {"id", "name", "at"}
 
 
-@pytest.mark.parametrize("vectors", ["2025-11-25", "2026-07-28"])
-async def test_every_vector_comes_as_it_says(vectors):
-    """The vectors name their sources; each is called in the revision that it is for."""
+@pytest.mark.parametrize("take", [one_of_each_kind, pytest.param(list, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("era", ["2025-11-25", "2026-07-28"])
+async def test_every_vector_comes_as_it_says(era, take):
+    """The vectors name their sources; each is called in the revision that it is for. Everyday, one of each kind."""
     found = [
         vector
         for vector in load_vectors()
         if {"request", "kept"} <= vector.keys()
-        and vectors in vector["eras"]
+        and era in vector["eras"]
         and vector.get("request")
         # Requests that this client does not write: it asks for the schema as it needs it.
         and not {"argument", "meta", "defaultView", "hint"} & vector.keys()
     ]
     assert len(found) > 100
     kinds = {"include": "include", "exclude": "exclude", "view": "view"}
-    async with louver.Client(vector_server(), mode={"2025-11-25": "legacy"}.get(vectors, "auto")) as client:
-        for vector in found:
+    taken = take(found)
+    async with louver.Client(vector_server(taken), mode={"2025-11-25": "legacy"}.get(era, "auto")) as client:
+        for vector in taken:
             request = vector["request"]
             named = {kinds[request["mode"]]: request.get("fields", request.get("view"))}
             result = await client.call_tool(vector["id"], **named, strict=request.get("strict", False))

@@ -15,7 +15,8 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from fixtures.faulty import bad_answers
+from fixtures.faulty import FAULT_OF_EACH_CLASS
+from fixtures.tables import in_turn
 from gateway.gateways import LOUVER_ITSELF
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
@@ -29,7 +30,8 @@ MARK = "canary"
 TIMEOUT_S = 1
 TOO_LARGE = 9 * 2**20
 
-every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+ERAS = [HANDSHAKE, STATELESS]
+every_era = pytest.mark.parametrize("era", ERAS)
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +113,14 @@ async def answers(client, tool, seconds=SOON_S):
 # What an upstream asks
 
 
-@every_era
-@pytest.mark.parametrize("server", ["bad", "web"])
+@pytest.mark.parametrize(("server", "era"), in_turn(["bad", "web"], ERAS))
 async def test_a_ping_in_the_middle_of_a_call_is_answered_by_the_gateway(client, server):
     """TRUST.md, row 11: to a 2026-07-28 client it became `input_required`."""
     assert (await client.call(f"{server}__ask", asks="ping"))["answered"]["result"] == {}
     assert client.questions == []
 
 
-@every_era
-@pytest.mark.parametrize("server", ["bad", "web"])
+@pytest.mark.parametrize(("server", "era"), in_turn(["bad", "web"], ERAS))
 async def test_a_method_that_no_client_has_is_refused_by_the_gateway(client, server):
     """JSON-RPC: -32601."""
     assert (await client.call(f"{server}__ask", asks="x.y/unknown"))["answered"]["error"]["code"] == -32601
@@ -131,13 +131,13 @@ async def test_a_method_that_no_client_has_is_refused_by_the_gateway(client, ser
 
 
 @every_era
-@pytest.mark.parametrize("fault", bad_answers(1))
-async def test_an_answer_that_is_not_strict_is_told_by_its_code(client, fault):
+async def test_an_answer_that_is_not_strict_is_told_by_its_code(client):
     """GATEWAY.md, "JSON strictly": UPSTREAM_INVALID_OUTPUT; and what has too many parts is too large."""
-    result = await client.call(f"bad__{fault}")
-    expected = "UPSTREAM_TOO_LARGE" if fault.startswith("brackets") else "UPSTREAM_INVALID_OUTPUT"
-    assert code_of(result) == expected
-    await works(client)
+    for fault in FAULT_OF_EACH_CLASS:
+        result = await client.call(f"bad__{fault}")
+        expected = "UPSTREAM_TOO_LARGE" if fault.startswith("brackets") else "UPSTREAM_INVALID_OUTPUT"
+        assert code_of(result) == expected, fault
+        await works(client)
 
 
 @every_era
@@ -155,8 +155,7 @@ async def test_garbage_between_messages_is_passed_over(client, gateway):
     assert gateway.find(r"messages from the server without a recipient: \d+, the last: ")
 
 
-@every_era
-@pytest.mark.parametrize(("tool", "arguments"), [("large", {"size": TOO_LARGE}), ("endless", {})])
+@pytest.mark.parametrize(("tool", "arguments", "era"), in_turn([("large", {"size": TOO_LARGE}), ("endless", {})], ERAS))
 async def test_an_answer_over_the_bound_is_refused_and_the_process_replaced(client, tool, arguments):
     """GATEWAY.md: too large -> UPSTREAM_TOO_LARGE and a fresh connection."""
     await answers(client, "bad__progress")
@@ -167,37 +166,39 @@ async def test_an_answer_over_the_bound_is_refused_and_the_process_replaced(clie
     assert await process_of(client) != before
 
 
-@every_era
 @pytest.mark.parametrize(
-    ("tool", "arguments", "code"),
-    [
-        ("bomb", {"size": TOO_LARGE}, "UPSTREAM_TOO_LARGE"),
-        ("large", {"size": TOO_LARGE}, "UPSTREAM_TOO_LARGE"),
-        ("redirect", {"status": 307}, "UPSTREAM_UNAVAILABLE"),
-        ("wrong_id", {}, "UPSTREAM_INVALID_OUTPUT"),
-        ("cut", {}, "UPSTREAM_UNAVAILABLE"),
-        ("silent", {}, "UPSTREAM_TIMEOUT"),
-    ],
+    ("tool", "arguments", "code", "era"),
+    in_turn(
+        [
+            ("bomb", {"size": TOO_LARGE}, "UPSTREAM_TOO_LARGE"),
+            ("large", {"size": TOO_LARGE}, "UPSTREAM_TOO_LARGE"),
+            ("wrong_id", {}, "UPSTREAM_INVALID_OUTPUT"),
+            ("cut", {}, "UPSTREAM_UNAVAILABLE"),
+            ("silent", {}, "UPSTREAM_TIMEOUT"),
+        ],
+        ERAS,
+    ),
 )
 async def test_a_fault_over_http_fails_its_call_alone(client, tool, arguments, code):
-    """PRIVACY.md: a gzip bomb, a redirect to another host, a wrong id, a connection that breaks, silence."""
+    """PRIVACY.md: a gzip bomb, a wrong id, a connection that breaks, silence."""
     async with unharmed(client):
         assert code_of(await client.call(f"web__{tool}", **arguments)) == code
     assert (await client.call("web__echo"))["params"]["name"] == "echo"
 
 
 @every_era
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_a_redirect_is_not_followed_and_told(client, status):
+async def test_a_redirect_is_not_followed_and_told(client):
     """PRIVACY.md: a redirect to another host; where it leads is not repeated."""
-    async with unharmed(client):
-        result = await client.call("web__redirect", status=status)
-    assert code_of(result) == "UPSTREAM_UNAVAILABLE"
-    assert result["_meta"]["dev.louver/error"] == {
-        "code": "UPSTREAM_UNAVAILABLE",
-        "message": f"the upstream redirects, which is not followed: HTTP {status}",
-        "status": status,
-    }
+    for status in (301, 302, 303, 307, 308):
+        async with unharmed(client):
+            result = await client.call("web__redirect", status=status)
+        assert code_of(result) == "UPSTREAM_UNAVAILABLE"
+        assert result["_meta"]["dev.louver/error"] == {
+            "code": "UPSTREAM_UNAVAILABLE",
+            "message": f"the upstream redirects, which is not followed: HTTP {status}",
+            "status": status,
+        }
+    assert (await client.call("web__echo"))["params"]["name"] == "echo"
 
 
 # What becomes of an upstream
@@ -220,8 +221,7 @@ async def test_a_killed_upstream_is_answered_for_within_a_second_and_comes_back(
     assert not lives(before)
 
 
-@every_era
-@pytest.mark.parametrize(("tool", "runs"), [("read", 2), ("repeat", 2), ("write", 1)])
+@pytest.mark.parametrize(("tool", "runs", "era"), in_turn([("read", 2), ("repeat", 2), ("write", 1)], ERAS))
 async def test_only_what_does_no_harm_is_called_again(client, tmp_path, tool, runs):
     """GATEWAY.md: never retried unless idempotent or read-only by annotation; then once."""
     await client.result("tools/list")

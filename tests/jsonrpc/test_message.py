@@ -95,6 +95,7 @@ def test_the_table_of_reasons_is_whole():
     assert REASONS.keys() | {"brackets"} == BODIES.keys()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("fault", REASONS)
 def test_what_is_not_strict_is_refused_with_a_constant_text(fault):
     """GATEWAY.md, "JSON strictly"; PRIVACY.md: no value of an output in a message."""
@@ -155,6 +156,7 @@ def test_how_it_is_spelt_does_not_matter(written, ascii_only):
     assert value(json.dumps(written, ensure_ascii=ascii_only).encode()) == written
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "body",
     [
@@ -209,6 +211,7 @@ def test_an_answer_of_neither_kind_is_none(name):
         wire.read(OTHER_ANSWERS[name] % 1).result()
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", bad_answers(1))
 def test_the_call_of_an_unusable_answer_is_known(name):
     """Ours: so that the call fails at once and not by its deadline."""

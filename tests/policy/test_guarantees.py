@@ -11,6 +11,7 @@ from contextlib import ExitStack
 import pytest
 from mcp import MCPError
 
+from fixtures.tables import in_turn
 from fixtures.tattled import META, NAMES, SECRET, SEEN
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.catalogue.policy.principal import NOBODY
@@ -20,8 +21,13 @@ from server.wire import NEW, OLD
 
 pytestmark = pytest.mark.anyio
 
-ERAS = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+REVISIONS = [HANDSHAKE, STATELESS]
+ERAS = pytest.mark.parametrize("era", REVISIONS)
 SERVERS = pytest.mark.parametrize("server", KINDS)
+ALIKE = pytest.mark.parametrize(("server", "era"), [("old", HANDSHAKE), ("new", STATELESS)])
+"""The client speaks what the server speaks."""
+CROSSED = pytest.mark.parametrize(("server", "era"), [("old", STATELESS), ("new", HANDSHAKE)])
+"""It speaks the other revision."""
 INFO = "io.modelcontextprotocol/serverInfo"
 
 
@@ -74,13 +80,12 @@ REQUESTS = {
 }
 
 
-@ERAS
-@SERVERS
-@pytest.mark.parametrize("asked", REQUESTS)
+@pytest.mark.whole
+@pytest.mark.parametrize(("asked", "server", "era"), in_turn(REQUESTS, KINDS, REVISIONS))
 async def test_p01_content_never_holds_what_structured_content_lost(client, server, asked):
     """PRIVACY.md, P1: text JSON is pruned and written anew, prose is withheld with a note."""
     for name in NAMES:
-        result = await call(client, f"{server}__{name}", **REQUESTS[asked])
+        result = await call(client, f"{server}__{name}", **asked)
         assert not leaks(result), name
     whole = await call(client, f"{server}__get_person")
     assert (whole["structuredContent"], told_by(whole)) == (SEEN, [SEEN])
@@ -109,8 +114,7 @@ async def test_p02_resources_are_values(client):
         assert (said["code"], said["message"]) == (-32602, f"Unknown resource: {uri}")
 
 
-@ERAS
-@SERVERS
+@CROSSED
 async def test_p03_an_error_is_constant_words_and_an_id(client, server, served):
     """PRIVACY.md, P3: the operator finds the id in the log."""
     result = await call(client, f"{server}__fails")
@@ -135,8 +139,7 @@ async def test_p03_errors_may_be_passed_on(tmp_path):
             await wire.call("refuse")
 
 
-@ERAS
-@SERVERS
+@ALIKE
 async def test_p04_meta_is_passed_on_by_a_list_alone(client, server):
     """PRIVACY.md, P4."""
     kept = (await call(client, f"{server}__get_person"))["_meta"]
@@ -259,8 +262,7 @@ async def test_p07_nor_do_the_files_of_descriptions(tmp_path):
         assert seen["error_guidance"] == {"no person": "ask for another"}
 
 
-@ERAS
-@SERVERS
+@ALIKE
 async def test_p08_a_denied_path_answers_as_one_that_does_not_exist(client, server):
     """PRIVACY.md, P8: byte for byte, in every mode; thousands of pairs in `test_denied_is_unknown.py`."""
     for path in ("ssn", "friends.*.ssn", "either.ssn"):
@@ -329,21 +331,20 @@ async def test_p11_wildcards_run_over_what_is_visible(client):
         assert "ssn" not in json.dumps(answer["structuredContent"])
 
 
-@ERAS
-@pytest.mark.parametrize(
-    "path",
-    [
-        "friends[?(@.ssn)]",
-        "friends[?ssn=='1']",
-        "/ssn/",
-        "friends[0]",
-        "length(ssn)",
-        "..ssn",
-        "ssn=~/1/",
-        "$.ssn",
-        "friends[0:1]",
-    ],
-)
+PATHS = [
+    "friends[?(@.ssn)]",
+    "friends[?ssn=='1']",
+    "/ssn/",
+    "friends[0]",
+    "length(ssn)",
+    "..ssn",
+    "ssn=~/1/",
+    "$.ssn",
+    "friends[0:1]",
+]
+
+
+@pytest.mark.parametrize(("path", "era"), in_turn(PATHS, REVISIONS))
 async def test_p12_a_path_of_a_client_reads_no_values(client, path):
     """PRIVACY.md, P12: no filters, regexes or functions; some of these are plain names that there are not."""
     asked = {"mode": "include", "fields": ["id", path]}
@@ -354,8 +355,7 @@ async def test_p12_a_path_of_a_client_reads_no_values(client, path):
         assert answer["result"]["structuredContent"] == {"id": 1}
 
 
-@ERAS
-@SERVERS
+@CROSSED
 async def test_p13_names_are_code_points_and_a_deny_is_of_every_twin(client, server):
     """PRIVACY.md, P13: duplicate keys are refused; `__proto__`, `constructor` and the empty name are plain."""
     assert (await call(client, f"{server}__twins"))["structuredContent"] == {"id": 1}
@@ -368,8 +368,7 @@ async def test_p13_names_are_code_points_and_a_deny_is_of_every_twin(client, ser
         assert left.keys() <= {"__proto__", "constructor", ""}
 
 
-@ERAS
-@SERVERS
+@ALIKE
 async def test_p14_a_name_denied_in_one_branch_of_a_union_is_denied(client, server):
     """PRIVACY.md, P14: in the value and in every branch of the schema."""
     assert (await call(client, f"{server}__get_person"))["structuredContent"]["either"] == {"key": "k"}
@@ -479,8 +478,7 @@ result(said)
 """
 
 
-@ERAS
-@SERVERS
+@CROSSED
 async def test_discovery_and_scripts_tell_nothing(served, era, server):
     """PRIVACY.md, "One pipeline": `inspect-tool-response`, `execute`; what Lua saw."""
     async with client_of(served("discovery").url, era) as client:
@@ -498,8 +496,7 @@ async def test_discovery_and_scripts_tell_nothing(served, era, server):
         assert "ssn" not in json.dumps(said)
 
 
-@ERAS
-@SERVERS
+@ALIKE
 async def test_the_one_tool_tells_nothing(served, era, server):
     """PRIVACY.md, "One pipeline": search, details, calls and exports."""
     async with client_of(served("gateway").url, era) as client:

@@ -78,14 +78,10 @@ class World:
         finally:
             await gateway.close()
 
-    async def answer(self, entry, method, params, **louver):
-        """What is answered to one request."""
+    async def answers(self, lines, entry, **louver):
+        """What is answered to one request a line, one after the other."""
         async with self.behind(entry, **louver) as wire:
-            return await exactly(wire, method, params)
-
-    async def call(self, tool, entry=None, louver=None, arguments=None, **meta):
-        params = {"name": tool, "arguments": arguments or {}, **({"_meta": meta} if meta else {})}
-        return await self.answer(entry or fixture("tattling"), "tools/call", params, **(louver or {}))
+            return {line: await exactly(wire, *request) for line, request in lines.items()}
 
 
 async def exactly(wire, method, params):
@@ -98,63 +94,95 @@ async def exactly(wire, method, params):
         return {"code": error.code, "message": error.message, "data": json.loads(text)}
 
 
-def projection(asked):
-    async def row(world):
-        return await world.call("get_person", projection=asked)
-
-    return row
-
-
-def keys(one, other):
-    async def row(world):
-        return await world.call("get_person", **{"projection": one, "dev.louver/projection": other})
-
-    return row
-
-
-IMPATIENT = {"of": {"timeoutSeconds": 1}}
-
-
-async def unknown_tool(world):
-    one = await world.call("nobody", projection=include("id"))
-    other = await world.call("nobody")
-    assert one == other
-    return one
+def call(name, arguments=None, **meta):
+    return "tools/call", {"name": name, "arguments": arguments or {}, **({"_meta": meta} if meta else {})}
 
 
 def query(**params):
-    async def row(world):
-        return await world.answer(fixture("tattling"), "tools/list", params, exposure="minimal")
+    return "tools/list", params
 
-    return row
+
+def projection(asked):
+    return call("get_person", projection=asked)
+
+
+REFUSED_PROJECTIONS = {
+    **{f"projection: {name}": projection(asked) for name, (asked, _) in PROJECTIONS.items() if name != "view unknown"},
+    "projection: 257 paths": projection(include(*(f"f{n}" for n in range(MAX_PATHS + 1)))),
+    "projection: a 513-character path": projection(include("x" * (MAX_PATH_CHARACTERS + 1))),
+    "projection: 33 segments": projection(include(".".join("x" * (MAX_SEGMENTS + 1)))),
+    "projection: an unknown view": projection({"mode": "view", "view": "all"}),
+    "projection: both keys different": call(
+        "get_person", **{"projection": include("id"), "dev.louver/projection": include("name")}
+    ),
+}
+QUERIES = {
+    "search: a number": query(query=7),
+    "search: a list": query(query=["person"]),
+    "search: 4,097 characters": query(query="x" * (MAX_QUERY_CHARACTERS + 1)),
+    "search: control characters": query(query="a\0b"),
+    "search: SQL": query(query="'; DROP TABLE tools; --"),
+    "search: regex": query(query="(a+)+$"),
+    "search: a forged cursor": query(query="person", cursor="search:20:0123456789abcdef"),
+    "search: a foreign cursor": query(query="person", cursor="20"),
+}
+BAD_ANSWERS = {
+    "upstream: a garbage line": call("garbage"),
+    **{f"upstream: {name}": call(name) for name in BODIES},
+    "upstream: a 5000-digit integer": call("digits"),
+}
+BREACHES = {
+    "upstream: an answer that breaks its schema": call("break_schema"),
+    "upstream: duplicate keys": call("duplicate"),
+    "upstream: an unasked sampling request": call("sample"),
+    "upstream: an error": call("refuse"),
+}
+FAULTS_OVER_HTTP = {
+    "upstream: a gzip bomb": call("bomb", {"size": LONG}),
+    "upstream: a wrong id": call("wrong_id"),
+    "upstream: a redirect to another host": call("redirect", {"status": 307}),
+}
+NAMES_OF_SCHEMAS = {"scalar_root": "upstream: a scalar root", "list_root": "upstream: a list at the root"} | {
+    name: f"upstream: a schema with {name}" for name in SCHEMAS if not name.endswith("root")
+}
+IMPATIENT = {"of": {"timeoutSeconds": 1}}
+
+
+def asked(lines, *server, **louver):
+    """One conversation with a server, over stdio."""
+
+    async def answers(world):
+        return await world.answers(lines, fixture(*server), **louver)
+
+    return answers
+
+
+def asked_over_http(lines, **louver):
+    async def answers(world):
+        with at_a_url("unruly", "--http") as url:
+            return await world.answers(lines, at(url), **louver)
+
+    return answers
+
+
+async def unknown_tool(world):
+    lines = {"one": call("nobody", projection=include("id")), "other": call("nobody")}
+    answers = await world.answers(lines, fixture("tattling"))
+    assert answers["one"] == answers["other"]
+    return {"projection: an unknown tool": answers["one"]}
 
 
 async def stale_cursor(world):
     async with world.behind(fixture("unruly", "many"), exposure="minimal") as wire:
         cursor = (await wire.request("tools/list", {"query": "tool"})).get("nextCursor") or "search:20:0123456789abcdef"
-        return await exactly(wire, "tools/list", {"query": "other", "cursor": cursor})
-
-
-def fault(tool, kind="unruly", louver=None, **arguments):
-    async def row(world):
-        return await world.call(tool, fixture(kind), louver=louver, arguments=arguments)
-
-    return row
-
-
-def over_http(tool, louver=None, **arguments):
-    async def row(world):
-        with at_a_url("unruly", "--http") as url:
-            return await world.call(tool, at(url), louver=louver, arguments=arguments)
-
-    return row
+        return {"search: a stale cursor": await exactly(wire, *query(query="other", cursor=cursor))}
 
 
 async def stopped(world):
     """SIGSTOP: the call runs into its deadline."""
     async with world.behind(fixture("unruly"), **IMPATIENT) as wire:
         try:
-            return await exactly(wire, "tools/call", {"name": "stop", "arguments": {}})
+            return {"upstream: SIGSTOP": await exactly(wire, *call("stop"))}
         finally:
             for process in _stopped():
                 os.kill(process, signal.SIGCONT)
@@ -172,10 +200,10 @@ def _stopped():
 
 
 async def storm(world):
-    """20,000 `list_changed`: the call is answered, and so is the next."""
+    """The call is answered, and so is the next."""
     async with world.behind(fixture("unruly")) as wire:
-        await exactly(wire, "tools/call", {"name": "storm", "arguments": {"times": 20_000}})
-        return {"tools": len((await wire.request("tools/list"))["tools"]) > 30}
+        await exactly(wire, *call("storm", {"times": 20_000}))
+        return {"upstream: 20,000 list_changed": {"tools": len((await wire.request("tools/list"))["tools"]) > 30}}
 
 
 async def many_tools(world):
@@ -185,87 +213,64 @@ async def many_tools(world):
             page = await wire.request("tools/list", cursor)
             count += len(page["tools"])
             cursor = {"cursor": page["nextCursor"]} if page.get("nextCursor") else None
-        return {"tools": count}
+        return {"upstream: 10,000 tools": {"tools": count}}
 
 
 async def many_schemas(world):
     async with world.behind(fixture("unruly", "schemas")) as wire:
-        return {"tools": len(await wire.tools())}
+        return {"upstream: 1,500 tools with schemas": {"tools": len(await wire.tools())}}
 
 
 async def vast_tool(world):
     """Too large to be looked at: it is left out, the others are there."""
     async with world.behind(fixture("unruly", "vast")) as wire:
         tools = await wire.tools()
-        return {"vast": "vast" in tools, "others": len(tools) > 30}
+        return {"upstream: a vast tool": {"vast": "vast" in tools, "others": len(tools) > 30}}
 
 
 async def doubled_names(world):
     async with world.behind(fixture("unruly", "doubled")) as wire:
-        return {"tools": sorted(await wire.tools())}
+        return {"upstream: doubled tool names": {"tools": sorted(await wire.tools())}}
 
 
-def schema(name):
-    async def row(world):
-        async with world.behind(fixture("tattling", "hostile")) as wire:
-            tools = await wire.tools()
-            assert "ssn" not in json.dumps(tools[name].get("outputSchema"))
-            return await exactly(wire, "tools/call", {"name": name, "arguments": {}})
-
-    return row
+async def schemas(world):
+    async with world.behind(fixture("tattling", "hostile")) as wire:
+        tools = await wire.tools()
+        assert [name for name in NAMES_OF_SCHEMAS if "ssn" in json.dumps(tools[name].get("outputSchema"))] == []
+        return {line: await exactly(wire, *call(name)) for name, line in NAMES_OF_SCHEMAS.items()}
 
 
-ROWS = {
-    **{f"projection: {name}": projection(asked) for name, (asked, _) in PROJECTIONS.items() if name != "view unknown"},
-    "projection: 257 paths": projection(include(*(f"f{n}" for n in range(MAX_PATHS + 1)))),
-    "projection: a 513-character path": projection(include("x" * (MAX_PATH_CHARACTERS + 1))),
-    "projection: 33 segments": projection(include(".".join("x" * (MAX_SEGMENTS + 1)))),
-    "projection: an unknown view": projection({"mode": "view", "view": "all"}),
-    "projection: both keys different": keys(include("id"), include("name")),
-    "projection: an unknown tool": unknown_tool,
-    "search: a number": query(query=7),
-    "search: a list": query(query=["person"]),
-    "search: 4,097 characters": query(query="x" * (MAX_QUERY_CHARACTERS + 1)),
-    "search: control characters": query(query="a\0b"),
-    "search: SQL": query(query="'; DROP TABLE tools; --"),
-    "search: regex": query(query="(a+)+$"),
-    "search: a forged cursor": query(query="person", cursor="search:20:0123456789abcdef"),
-    "search: a foreign cursor": query(query="person", cursor="20"),
-    "search: a stale cursor": stale_cursor,
-    "upstream: a garbage line": fault("garbage"),
-    "upstream: an endless line": fault("endless"),
-    "upstream: too large": fault("large", size=LONG),
-    "upstream: a gzip bomb": over_http("bomb", size=LONG),
-    "upstream: a hang": fault("silent", louver=IMPATIENT),
-    "upstream: a hang over HTTP": over_http("silent", louver=IMPATIENT),
-    "upstream: SIGSTOP": stopped,
-    "upstream: death mid-call": fault("die"),
-    "upstream: an answer that breaks its schema": fault("break_schema", "tattling"),
-    "upstream: a scalar root": schema("scalar_root"),
-    "upstream: a list at the root": schema("list_root"),
-    **{f"upstream: {name}": fault(name) for name in BODIES},
-    "upstream: a 5000-digit integer": fault("digits"),
-    "upstream: duplicate keys": fault("duplicate", "tattling"),
-    "upstream: a wrong id": over_http("wrong_id"),
-    **{f"upstream: a schema with {name}": schema(name) for name in SCHEMAS if not name.endswith("root")},
-    "upstream: doubled tool names": doubled_names,
-    "upstream: 10,000 tools": many_tools,
-    "upstream: 1,500 tools with schemas": many_schemas,
-    "upstream: a vast tool": vast_tool,
-    "upstream: 20,000 list_changed": storm,
-    "upstream: a redirect to another host": over_http("redirect", status=307),
-    "upstream: an unasked sampling request": fault("sample", "tattling"),
-    "upstream: an error": fault("refuse", "tattling"),
+CONVERSATIONS = {
+    "projections": asked(REFUSED_PROJECTIONS, "tattling"),
+    "a projection of an unknown tool": unknown_tool,
+    "queries": asked(QUERIES, "tattling", exposure="minimal"),
+    "a stale cursor": stale_cursor,
+    "bad answers": asked(BAD_ANSWERS, "unruly"),
+    "an endless line": asked({"upstream: an endless line": call("endless")}, "unruly"),
+    "too large": asked({"upstream: too large": call("large", {"size": LONG})}, "unruly"),
+    "faults over HTTP": asked_over_http(FAULTS_OVER_HTTP),
+    "a hang": asked({"upstream: a hang": call("silent")}, "unruly", **IMPATIENT),
+    "a hang over HTTP": asked_over_http({"upstream: a hang over HTTP": call("silent")}, **IMPATIENT),
+    "SIGSTOP": stopped,
+    "death mid-call": asked({"upstream: death mid-call": call("die")}, "unruly"),
+    "breaches": asked(BREACHES, "tattling"),
+    "schemas": schemas,
+    "doubled tool names": doubled_names,
+    "10,000 tools": many_tools,
+    "1,500 tools with schemas": many_schemas,
+    "a vast tool": vast_tool,
+    "20,000 list_changed": storm,
 }
-"""A line of the list, or more than one for it -> what is done."""
+"""One with each server that the lines of the list need -> what is done; it returns the answer to each line."""
 
 
-@pytest.mark.parametrize("line", ROWS)
-async def test_the_answer_to_a_hostile_input_is_exact(tmp_path, line):
+@pytest.mark.whole
+@pytest.mark.parametrize("conversation", CONVERSATIONS)
+async def test_the_answer_to_a_hostile_input_is_exact(tmp_path, conversation):
     """PRIVACY.md, "Hostile inputs; the answer is exact": code, message and data; and the event loop never stalls."""
-    answer = await ROWS[line](World(tmp_path))
-    assert SECRET not in json.dumps(answer)
-    assert answer == ANSWERS[line]
+    answers = await CONVERSATIONS[conversation](World(tmp_path))
+    assert SECRET not in json.dumps(answers)
+    assert answers == {line: ANSWERS[line] for line in answers}
 
 
 # What a client does over HTTP
@@ -330,6 +335,7 @@ async def answered_meanwhile(url):
     assert max(waits, default=0) < SLACK
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("line", BODIES_OF_CLIENTS)
 async def test_a_hostile_body_is_refused_and_holds_up_nobody(url, line):
     """PRIVACY.md, "Hostile inputs", "Client": the status, and the body as far as it is JSON."""

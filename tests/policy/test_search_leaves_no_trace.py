@@ -14,6 +14,7 @@ import pytest
 from mcp.server import Server
 
 import louver
+from fixtures.tables import in_turn
 from gateway.served import config, fixture
 from louver.catalogue.policy.principal import Principal
 from louver.catalogue.search.ranking import Ranking
@@ -145,8 +146,8 @@ def ranked(monkeypatch):
     return kept
 
 
-@pytest.mark.parametrize("era", [OLD, NEW])
-@pytest.mark.parametrize(("place", "options", "search"), PLACES.values(), ids=PLACES)
+@pytest.mark.whole
+@pytest.mark.parametrize(("place", "options", "search", "era"), in_turn(PLACES, [OLD, NEW]))
 async def test_a_search_is_the_same_whether_what_is_denied_exists_or_not(tmp_path, era, place, options, search, ranked):
     """PRIVACY.md, guarantee 7: order, counts, needs, cursors and scores; also after one who sees it has searched."""
     seen = {}

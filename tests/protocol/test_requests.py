@@ -62,11 +62,15 @@ def is_refused(check, *request):
 
 
 @pytest.mark.parametrize("version", [MODERN, HANDSHAKE])
-@pytest.mark.parametrize("params", CALLS)
-def test_a_call_is_judged_as_by_the_models(version, params):
+def test_a_call_is_judged_as_by_the_models(version):
     """Ours: the SDK's models are the reference."""
-    request = ("tools/call", version, params)
-    assert is_refused(check_request, *request) == is_refused(validate_client_request, *request)
+    refused, refused_by_models = (
+        [params for params in CALLS if is_refused(check, "tools/call", version, params)]
+        for check in (check_request, validate_client_request)
+    )
+    assert 0 < len(refused_by_models) < len(CALLS)
+    assert [params for params in refused if params not in refused_by_models] == []
+    assert [params for params in refused_by_models if params not in refused] == []
 
 
 @pytest.mark.parametrize("version", [MODERN, HANDSHAKE])

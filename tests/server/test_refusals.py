@@ -7,9 +7,10 @@ import pytest
 from mcp import MCPError
 
 from examples.company import build_server
+from fixtures.tables import in_turn
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS, MAX_SEGMENTS
-from server.profiles import CANARY, PROFILE, SCHEMA, lowlevel, structured, tool
-from server.wire import NEW, attached, connect, text_of
+from server.profiles import CANARY, LOWLEVEL, MCPSERVER, PROFILE, SCHEMA, build, lowlevel, structured, tool
+from server.wire import NEW, OLD, attached, connect, text_of
 
 pytestmark = pytest.mark.anyio
 
@@ -92,10 +93,14 @@ async def refused(wire, tool, arguments=None, **meta):
     return error.data["error"]
 
 
-@pytest.mark.parametrize("key", ["projection", EXTENSION])
-@pytest.mark.parametrize(("projection", "code"), HOSTILE.values(), ids=HOSTILE)
-async def test_a_hostile_request_is_refused_before_the_tool_runs(profiles, era, key, projection, code):
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("projection", "code", "kind", "era", "key"),
+    in_turn(HOSTILE, [MCPSERVER, LOWLEVEL], [OLD, NEW], ["projection", EXTENSION]),
+)
+async def test_a_hostile_request_is_refused_before_the_tool_runs(kind, era, key, projection, code):
     """PRIVACY, "Hostile inputs; the answer is exact"."""
+    profiles = build(kind)
     async with attached(profiles.server, era) as wire:
         assert (await refused(wire, "get_profile", **{key: projection}))["code"] == code
     assert profiles.calls == []
@@ -157,36 +162,37 @@ async def outcome(wire, tool, arguments, **meta):
         return error.error.model_dump()
 
 
-@pytest.mark.parametrize("projection", [include("name"), {"mode": "view", "view": "v"}, include("x", required=True)])
-async def test_an_unknown_tool_with_a_projection_is_that_unknown_tool(era, projection):
+async def test_an_unknown_tool_with_a_projection_is_that_unknown_tool(era):
     """PRIVACY, "a projection on an unknown tool (as the unknown tool)"."""
+    projections = [include("name"), {"mode": "view", "view": "v"}, include("x", required=True)]
+    by_argument = [{"a": 1, "output_fields": projection} for projection in projections]
     async with connect(build_server(), era) as wire:
         plain = await outcome(wire, "nope", {"a": 1})
+        plain_by_argument = [await outcome(wire, "nope", arguments) for arguments in by_argument]
     async with attached(build_server(), era, argument=True) as wire:
         assert await outcome(wire, "nope", {"a": 1}) == plain
-        assert await outcome(wire, "nope", {"a": 1}, projection=projection) == plain
-        by_argument = await outcome(wire, "nope", {"a": 1, "output_fields": projection})
-    async with connect(build_server(), era) as wire:
-        assert by_argument == await outcome(wire, "nope", {"a": 1, "output_fields": projection})
+        for projection in projections:
+            assert await outcome(wire, "nope", {"a": 1}, projection=projection) == plain
+        assert [await outcome(wire, "nope", arguments) for arguments in by_argument] == plain_by_argument
 
 
-@pytest.mark.parametrize("meta", ["x", 1, ["projection"]])
-async def test_a_meta_that_is_no_object_is_refused_by_the_sdk(profiles, era, meta):
+async def test_a_meta_that_is_no_object_is_refused_by_the_sdk(profiles, era):
     """Ours: it holds no request; what is wrong with it is not ours to say."""
-    params = {"name": "get_profile", "arguments": {}, "_meta": meta}
     async with attached(profiles.server, era) as wire:
-        with pytest.raises(MCPError):
-            await wire.request("tools/call", params)
+        for meta in ("x", 1, ["projection"]):
+            with pytest.raises(MCPError):
+                await wire.request("tools/call", {"name": "get_profile", "arguments": {}, "_meta": meta})
     assert profiles.calls == []
 
 
-@pytest.mark.parametrize("name", [None, 1, ["get_profile"]])
-async def test_a_name_that_is_no_text_is_refused_by_the_sdk(profiles, era, name):
+async def test_a_name_that_is_no_text_is_refused_by_the_sdk(profiles, era):
     """Ours, likewise."""
-    params = {"name": name, "arguments": {}, "_meta": {"projection": include("name")}}
     async with attached(profiles.server, era) as wire:
-        with pytest.raises(MCPError):
-            await wire.request("tools/call", params)
+        for name in (None, 1, ["get_profile"]):
+            with pytest.raises(MCPError):
+                await wire.request(
+                    "tools/call", {"name": name, "arguments": {}, "_meta": {"projection": include("name")}}
+                )
 
 
 INVALID = {
@@ -197,8 +203,7 @@ INVALID = {
 """Outputs that the tool's schema does not admit."""
 
 
-@pytest.mark.parametrize("output", INVALID.values(), ids=INVALID)
-@pytest.mark.parametrize("channel", ["_meta", "argument"])
+@pytest.mark.parametrize(("output", "channel"), in_turn(INVALID, ["_meta", "argument"]))
 async def test_an_output_that_its_schema_does_not_admit_is_not_sent(era, output, channel, caplog):
     """Ours: OUTPUT_INVALID, never the full value, and no value in the message or the log."""
     made = lowlevel(t=tool(SCHEMA, structured(output)))
