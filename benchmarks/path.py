@@ -43,6 +43,7 @@ from benchmarks.traced import Entry, recording
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+VERSIONS = (HANDSHAKE, MODERN)
 WARM_UP = 5
 CALLS = 40
 
@@ -53,6 +54,10 @@ POLICY = {"version": "1", "tools": {TOOL: {"rules": [{"name": "all", "allow": ["
 
 IDENTIFYING = ("identity_of", "client_of", "recipient_of")
 """The functions that find out who calls. A test sees that they exist."""
+
+
+Paths = dict[str, list[list[Entry]]]
+"""The entries of each call, by the revision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +97,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def traced(row: str) -> list[Entry]:
     """The path of a row, entry by entry."""
     pairing, _, version = row.partition("/")
-    return min(_PAIRINGS[pairing](version), key=len)
+    return traced_pairing(pairing, version)[row]
+
+
+def traced_pairing(pairing: str, *versions: str) -> dict[str, list[Entry]]:
+    """The paths of a pairing by row, in both revisions or those that are named."""
+    return {
+        f"{pairing}/{version}": min(paths, key=len)
+        for version, paths in _PAIRINGS[pairing](versions or VERSIONS).items()
+    }
 
 
 def served_modules() -> list[str]:
@@ -119,8 +132,9 @@ def measured(entries: Sequence[Entry]) -> Length:
 def _print_table() -> None:
     columns = [field.name for field in fields(Length)]
     print(f"{'':20}", *(f"{name:>10}" for name in columns))
-    for row in ROWS:
-        print(f"{row:20}", *(f"{count:10}" for count in astuple(measured(traced(row)))), flush=True)
+    for pairing in PAIRINGS:
+        for row, entries in traced_pairing(pairing).items():
+            print(f"{row:20}", *(f"{count:10}" for count in astuple(measured(entries))), flush=True)
 
 
 def _print_files(entries: Sequence[Entry]) -> None:
@@ -128,8 +142,8 @@ def _print_files(entries: Sequence[Entry]) -> None:
         print(f"{count:5}  {file}")
 
 
-def _attach(version: str) -> list[list[Entry]]:
-    return asyncio.run(_in_memory(version))
+def _attach(versions: Sequence[str]) -> Paths:
+    return {version: asyncio.run(_in_memory(version)) for version in versions}
 
 
 async def _in_memory(version: str) -> list[list[Entry]]:
@@ -147,19 +161,19 @@ async def _in_memory(version: str) -> list[list[Entry]]:
     return paths[WARM_UP:]
 
 
-def _http(version: str) -> list[list[Entry]]:
+def _http(versions: Sequence[str]) -> Paths:
     with upstream() as behind:
-        return _through_gateway(version, "--url", behind.url)
+        return _through_gateway(versions, "--url", behind.url)
 
 
-def _stdio(version: str) -> list[list[Entry]]:
-    return _through_gateway(version, "--", *STDIO_UPSTREAM)
+def _stdio(versions: Sequence[str]) -> Paths:
+    return _through_gateway(versions, "--", *STDIO_UPSTREAM)
 
 
-def _policed(version: str) -> list[list[Entry]]:
+def _policed(versions: Sequence[str]) -> Paths:
     with upstream() as behind, TemporaryDirectory() as folder:
         config, token = _configure(Path(folder), behind.url)
-        return _through_gateway(version, "--config", str(config), token=token)
+        return _through_gateway(versions, "--config", str(config), token=token)
 
 
 def _configure(folder: Path, url: str) -> tuple[Path, str]:
@@ -177,19 +191,22 @@ def _configure(folder: Path, url: str) -> tuple[Path, str]:
     return config, token.removeprefix("token: ")
 
 
-def _through_gateway(version: str, *arguments: str, token: str | None = None) -> list[list[Entry]]:
+def _through_gateway(versions: Sequence[str], *arguments: str, token: str | None = None) -> Paths:
     admission = ["--no-auth"] if token is None else []
     with _gateway(*admission, *arguments) as (gateway, url):
-        client = Conversation(url, version, token)
-        client.tools()
-        call = client.request("tools/call", {"name": TOOL, "arguments": {}, "_meta": {"projection": PROJECTION}})
-        paths: list[list[Entry]] = []
-        for _ in range(WARM_UP + CALLS):
-            _entries(gateway)
-            call.send()
-            paths.append(_entries(gateway))
-        _check_is_projected(call.result()["structuredContent"])
-        client.close()
+        return {version: _calls(gateway, Conversation(url, version, token)) for version in versions}
+
+
+def _calls(gateway: Popen[str], client: Conversation) -> list[list[Entry]]:
+    client.tools()
+    call = client.request("tools/call", {"name": TOOL, "arguments": {}, "_meta": {"projection": PROJECTION}})
+    paths: list[list[Entry]] = []
+    for _ in range(WARM_UP + CALLS):
+        _entries(gateway)
+        call.send()
+        paths.append(_entries(gateway))
+    _check_is_projected(call.result()["structuredContent"])
+    client.close()
     return paths[WARM_UP:]
 
 
@@ -224,7 +241,8 @@ def _check_is_projected(value: Any) -> None:
 
 
 _PAIRINGS = {"attach": _attach, "http": _http, "stdio": _stdio, "policed": _policed}
-ROWS = [f"{pairing}/{version}" for pairing in _PAIRINGS for version in (HANDSHAKE, MODERN)]
+PAIRINGS = tuple(_PAIRINGS)
+ROWS = [f"{pairing}/{version}" for pairing in PAIRINGS for version in VERSIONS]
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -38,7 +38,7 @@ def test_a_request_is_found_under_each_key(key):
         NAME,
         {"fields": ["name"], "mode": "include"},
         {**NAME, "strict": False},
-        {"mode": "include", "fields": ["/name"]},
+        {"mode": "include", "fields": ["`name`"]},
     ],
 )
 def test_equal_requests_under_both_keys_are_one_under_the_literal_key(other):

@@ -174,6 +174,11 @@ class Plan:
         return Plan(self.request, self._include, self._exclude, self._always, schema, self, shaping)
 
     @property
+    def is_of_object(self) -> bool:
+        """Whether it is for values that are no wrapper, although the schema looks like one."""
+        return self._wrapper_plan is not None
+
+    @property
     def is_inferred(self) -> bool:
         """Whether the schema of the values is inferred from them, not declared."""
         return self._like is not None
