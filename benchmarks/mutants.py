@@ -5,7 +5,8 @@
     python -m benchmarks.mutants --only FILE      tries just those again
 
 A mutant is one operator, constant or condition of a function made wrong, chosen by a fixed seed. The tests of a
-folder are those of the same name under `tests`, up to the first that fails. A mutant that lets them hang is found.
+folder are the files in that of the same name under `tests`, up to the first that fails. A mutant that lets them hang is
+found.
 """
 
 from __future__ import annotations
@@ -102,12 +103,12 @@ def folders() -> list[str]:
     return sorted({file.parent.relative_to(ROOT / SOURCE).as_posix() for file in found})
 
 
-def tests_of(folder: str) -> str:
-    """The tests of a folder: of the same name, or of the nearest folder around it that has some."""
-    place = Path("tests") / folder
-    while not (ROOT / place).is_dir():
+def tests_of(folder: str) -> list[str]:
+    """The files of tests for a folder: in that of the same name, or in the nearest around it that has some."""
+    place = ROOT / "tests" / folder
+    while not (found := sorted(place.glob("test_*.py"))):
         place = place.parent
-    return place.as_posix()
+    return [file.relative_to(ROOT).as_posix() for file in found]
 
 
 def chosen_of(folder: str) -> list[Mutant]:
@@ -156,11 +157,11 @@ def _faults(tree: ast.Module) -> Iterator[tuple[ast.expr, Callable[[], None]]]:
                     pass
 
 
-def _survivors(mutants: list[Mutant], tests: str, checkouts: SimpleQueue[Path]) -> list[Mutant]:
+def _survivors(mutants: list[Mutant], tests: list[str], checkouts: SimpleQueue[Path]) -> list[Mutant]:
     clean = checkouts.get()
     began = monotonic()
     if _fails(clean, tests, None):
-        raise SystemExit(f"{tests} fails without a mutant")
+        raise SystemExit(f"these fail without a mutant: {' '.join(tests)}")
     limit_s = 3 * (monotonic() - began) + SLACK_S
     checkouts.put(clean)
 
@@ -179,8 +180,8 @@ def _survivors(mutants: list[Mutant], tests: str, checkouts: SimpleQueue[Path]) 
         return [mutant for mutant, lives in zip(mutants, pool.map(survives, mutants), strict=True) if lives]
 
 
-def _fails(checkout: Path, tests: str, limit_s: float | None) -> bool:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", tests]
+def _fails(checkout: Path, tests: list[str], limit_s: float | None) -> bool:
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src"), "PYTHONDONTWRITEBYTECODE": "1", "CI": "true"}
     process = subprocess.Popen(
         command,
