@@ -52,6 +52,12 @@ def pytest_addoption(parser):
     parser.addoption("--deep", action="store_true", help="run what an everyday run leaves out, and only that")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    # Half of their time tests wait for processes.
+    return 2 * len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+
+
 def pytest_configure(config):
     settings.load_profile("deep" if config.option.deep else "everyday")
 
