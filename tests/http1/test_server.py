@@ -196,6 +196,7 @@ NOT_HTTP = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", NOT_HTTP)
 async def test_what_is_not_http_is_refused(name):
     """RFC 9112, sections 2.3, 3.2, 5.1, 6.1 and 6.3."""
