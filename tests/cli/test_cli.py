@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 
 from fixtures.command import louver
 from fixtures.forking import PYTHON
+from fixtures.tables import in_turn
 from louver import limits
 from louver.cli import terminal
 from louver.cli.commands.demo import CASES
@@ -194,30 +195,42 @@ def test_what_is_wrong_on_the_command_line_is_told_by_its_command(arguments, sai
     assert "T1" not in err
 
 
+COMMANDS = ["serve", "check", "call tool", "explain --as nobody --tool t --policy p.json"]
+"""That are told a server."""
+
+
 @pytest.mark.parametrize(
-    ("server", "told"),
-    [
-        (
-            "--url 127.0.0.1:8931/mcp?k=T1",
-            "--url takes a URL that begins with http:// or https://: put http:// before it",
-        ),
-        ("--url htps://a/T1", "did you mean 'https://'?"),
-        ("--url ws://a/T1", "no other is spoken"),
-        ("--url http://127.0.0.1:99999/T1", "it has a host, and a port of at most 65535"),
-        ("--url npx", "a command stands after '--' instead"),
-        ("-- no-such-program-anywhere T1", "there is no such command: 'no-such-program-anywhere' is not on the PATH"),
-        ("-- pytohn T1", "'pytohn' is not on the PATH; did you mean 'python"),
-        ("-- ./no/such T1", "'./no/such' is not there"),
-        ("-- TOKEN=T1 npx", "a variable is set before louver itself"),
-        ("-- http://a/T1", "a URL is named by --url"),
-        (f"-- {__file__} T1", "is a file: put before it what runs it, as in -- python server.py"),
-        ("--config no-such.json", "the configuration cannot be read"),
-        ("--url http://a --header T1", "--header takes NAME=VALUE, for example X-Tenant=acme"),
-        ("--url http://a --header X-A=é", "--header X-A: expected printable ASCII"),
-        ("--url http://a --token T1", "--token takes a file that holds only the token, and this one cannot be read"),
-    ],
+    ("server", "told", "command"),
+    in_turn(
+        [
+            (
+                "--url 127.0.0.1:8931/mcp?k=T1",
+                "--url takes a URL that begins with http:// or https://: put http:// before it",
+            ),
+            ("--url htps://a/T1", "did you mean 'https://'?"),
+            ("--url ws://a/T1", "no other is spoken"),
+            ("--url http://127.0.0.1:99999/T1", "it has a host, and a port of at most 65535"),
+            ("--url npx", "a command stands after '--' instead"),
+            (
+                "-- no-such-program-anywhere T1",
+                "there is no such command: 'no-such-program-anywhere' is not on the PATH",
+            ),
+            ("-- pytohn T1", "'pytohn' is not on the PATH; did you mean 'python"),
+            ("-- ./no/such T1", "'./no/such' is not there"),
+            ("-- TOKEN=T1 npx", "a variable is set before louver itself"),
+            ("-- http://a/T1", "a URL is named by --url"),
+            (f"-- {__file__} T1", "is a file: put before it what runs it, as in -- python server.py"),
+            ("--config no-such.json", "the configuration cannot be read"),
+            ("--url http://a --header T1", "--header takes NAME=VALUE, for example X-Tenant=acme"),
+            ("--url http://a --header X-A=é", "--header X-A: expected printable ASCII"),
+            (
+                "--url http://a --token T1",
+                "--token takes a file that holds only the token, and this one cannot be read",
+            ),
+        ],
+        COMMANDS,
+    ),
 )
-@pytest.mark.parametrize("command", ["serve", "check", "call tool", "explain --as nobody --tool t --policy p.json"])
 def test_a_server_that_is_not_meant_so_is_refused_by_every_command(command, server, told):
     """Ours: with what was probably meant; nothing that may be a secret is repeated."""
     status, out, err = louver(*command.split(), *server.split())

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from fixtures.tables import in_turn
 from gateway.auth.guarded import token_file
 from gateway.gateways import LOUVER
 from gateway.served import Served, config, fixture, stateless
@@ -85,23 +86,25 @@ def test_no_auth_and_auth_are_refused_together(tmp_path):
         assert "leave out one of the two" in refused(*options, "--http", address, "--no-auth")
 
 
-@pytest.mark.parametrize("server", ["example", "gateway"])
 @pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        ({}, 200),
-        ({"host": "localhost"}, 200),
-        ({"host": "localhost:7"}, 200),
-        ({"host": "mcp.lan"}, 200),
-        ({"host": "mcp.lan:7"}, 200),
-        ({"host": "[2001:db8::1]:80"}, 200),
-        ({"host": "[2001:db8::1]:81"}, 421),
-        ({"host": "evil.example"}, 421),
-        ({"host": "mcp.lan.evil.example"}, 421),
-        ({"host": "0.0.0.0:80"}, 421),
-        ({"origin": "http://evil.example"}, 403),
-        ({"host": "mcp.lan", "origin": "http://mcp.lan"}, 403),
-    ],
+    ("headers", "expected", "server"),
+    in_turn(
+        [
+            ({}, 200),
+            ({"host": "localhost"}, 200),
+            ({"host": "localhost:7"}, 200),
+            ({"host": "mcp.lan"}, 200),
+            ({"host": "mcp.lan:7"}, 200),
+            ({"host": "[2001:db8::1]:80"}, 200),
+            ({"host": "[2001:db8::1]:81"}, 421),
+            ({"host": "evil.example"}, 421),
+            ({"host": "mcp.lan.evil.example"}, 421),
+            ({"host": "0.0.0.0:80"}, 421),
+            ({"origin": "http://evil.example"}, 403),
+            ({"host": "mcp.lan", "origin": "http://mcp.lan"}, 403),
+        ],
+        ["example", "gateway"],
+    ),
     ids=str,
 )
 def test_just_the_hosts_that_were_named_are_answered(everywhere, server, headers, expected):

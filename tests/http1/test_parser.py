@@ -23,7 +23,8 @@ EACH = [HttptoolsParser, plain_first]
 OK = b"HTTP/1.1 200 OK\r\n"
 
 each = pytest.mark.parametrize("made", EACH)
-in_pieces = pytest.mark.parametrize("size", [1, 7, 100_000])
+EVERY_WAY = [(made, size) for made in EACH for size in (1, 7, 100_000)]
+"""Who reads, and in pieces of how many bytes."""
 
 
 def parts(made, came, size=100_000, end=False):
@@ -70,16 +71,15 @@ ANSWERS = {
 }
 
 
-@each
-@in_pieces
 @pytest.mark.parametrize("name", ANSWERS)
-def test_an_answer_is_read(made, size, name):
+def test_an_answer_is_read(name):
     """RFC 9112, sections 6 and 7."""
     came, body, is_last = ANSWERS[name]
-    (head, found, end), last = parts(made, came, size)
-    assert isinstance(head, Head)
-    assert head.status == (204 if "204" in str(came) else 200)
-    assert (found, end, last) == (body, END, is_last)
+    for made, size in EVERY_WAY:
+        (head, found, end), last = parts(made, came, size)
+        assert isinstance(head, Head)
+        assert head.status == (204 if "204" in str(came) else 200)
+        assert (found, end, last) == (body, END, is_last), (made, size)
 
 
 @each
@@ -91,21 +91,20 @@ def test_headers_are_named_in_lower_case_without_space_around_their_values(made)
     assert head.headers == {b"transfer-encoding": b"chunked"}
 
 
-@each
-@in_pieces
-def test_a_body_may_end_with_its_connection(made, size):
+def test_a_body_may_end_with_its_connection():
     """RFC 9112, section 6.3."""
-    (_, body, end), last = parts(made, OK + b"\r\nabc", size, end=True)
-    assert (body, end, last) == (b"abc", END, True)
+    for made, size in EVERY_WAY:
+        (_, body, end), last = parts(made, OK + b"\r\nabc", size, end=True)
+        assert (body, end, last) == (b"abc", END, True), (made, size)
 
 
 @each
-@pytest.mark.parametrize("said", [b"", b"ab"])
-@pytest.mark.parametrize("more", [OK, b"x"])
-def test_more_than_was_asked_for_ends_the_connection(made, said, more):
+def test_more_than_was_asked_for_ends_the_connection(made):
     """Ours: nobody knows whose answer it would be."""
-    (_, body, end), last = parts(made, OK + b"content-length: %d\r\n\r\n" % len(said) + said + more)
-    assert (body, end, last) == (said, END, True)
+    for said in (b"", b"ab"):
+        for more in (OK, b"x"):
+            (_, body, end), last = parts(made, OK + b"content-length: %d\r\n\r\n" % len(said) + said + more)
+            assert (body, end, last) == (said, END, True)
 
 
 CUT = [OK, OK + b"content-length: 5\r\n\r\nab", OK + b"transfer-encoding: chunked\r\n\r\n5\r\nab", b""]
@@ -133,13 +132,13 @@ WRONG = {
 }
 
 
-@each
-@in_pieces
+@pytest.mark.whole
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_no_answer_is_told(made, size, name):
+def test_what_is_no_answer_is_told(name):
     """Ours: what could be read in two ways is not read at all."""
-    with pytest.raises(Fault, match=NOT_HTTP):
-        parts(made, WRONG[name], size)
+    for made, size in EVERY_WAY:
+        with pytest.raises(Fault, match=NOT_HTTP):
+            parts(made, WRONG[name], size)
 
 
 ENDLESS = {
@@ -161,8 +160,7 @@ def test_what_has_no_end_is_not_waited_for(made, name):
 @pytest.mark.parametrize(
     "fields", [b"content-length: 5\r\n", b"Connection: Keep-Alive\r\nContent-Length: 5\r\nx: y z\r\n"]
 )
-@pytest.mark.parametrize("at", [0, 1, 4])
-@pytest.mark.parametrize("more", [b"more", b""])
+@pytest.mark.parametrize(("at", "more"), [(0, b"more"), (1, b""), (4, b"more")])
 def test_a_plain_answer_needs_no_other_reader(fields, at, more, monkeypatch):
     """Ours: its head has come as one, as heads do."""
     monkeypatch.setattr(parser.httptools, "HttpResponseParser", None)

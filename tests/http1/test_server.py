@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from fixtures.tables import in_turn
 from gateway.raw import SOON_S
 from louver.concurrency.budget import BudgetByKey
 from louver.http1 import server as http_front
@@ -108,11 +109,9 @@ UPGRADES = {
 }
 
 
-@pytest.mark.parametrize("body", UPGRADES)
-@pytest.mark.parametrize("size", [1, 7, 1000])
-async def test_a_request_that_asks_for_another_protocol_keeps_its_body(body, size):
+@pytest.mark.parametrize(("sent", "said", "size"), in_turn(UPGRADES, [1, 7, 1000]))
+async def test_a_request_that_asks_for_another_protocol_keeps_its_body(sent, said, size):
     """RFC 9110, section 7.8: as clients do that would speak HTTP/2. What follows it is the next request."""
-    sent, said = UPGRADES[body]
     whole = UPGRADE + sent + REQUEST + UPGRADE + sent + REQUEST
     pieces = [whole[start : start + size] for start in range(0, len(whole), size)]
     async with answered(*pieces) as (got, reader):
@@ -197,6 +196,7 @@ NOT_HTTP = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", NOT_HTTP)
 async def test_what_is_not_http_is_refused(name):
     """RFC 9112, sections 2.3, 3.2, 5.1, 6.1 and 6.3."""
@@ -742,8 +742,7 @@ async def test_who_asks_for_nothing_is_let_go(monkeypatch):
         assert await reader.read() == b""
 
 
-@pytest.mark.parametrize("before", [b"", REQUEST, UNUSUAL])
-@pytest.mark.parametrize("name", UNFINISHED)
+@pytest.mark.parametrize(("name", "before"), in_turn(list(UNFINISHED), [b"", REQUEST, UNUSUAL]))
 async def test_who_does_not_finish_a_request_is_let_go(monkeypatch, name, before):
     """Ours: `CLIENT_SILENCE_S`, on a connection that is new and on one that has been of use."""
     monkeypatch.setattr(http_front, "CLIENT_SILENCE_S", 0.05)

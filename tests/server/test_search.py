@@ -399,6 +399,7 @@ NOT_OURS = "the cursor is not of this query, this caller and the tools that ther
 CURSOR = {"code": "INVALID_CURSOR", "message": NOT_OURS}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "cursor",
     [

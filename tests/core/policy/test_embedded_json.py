@@ -45,10 +45,10 @@ def text(value: Any, **more: Any) -> str:
         ({"data": text({"SSN": 1, "s\u200bsn": 2, "\uff53sn": 3})}, {"data": "{}"}),
     ],
 )
-@pytest.mark.parametrize("path", ["ssn", "**.ssn", "result.ssn"])
-def test_a_denied_field_is_pruned_in_the_json_of_a_string(value: Any, left: Any, path: str):
+def test_a_denied_field_is_pruned_in_the_json_of_a_string(value: Any, left: Any):
     """TRUST.md, row 7: as an output of its own, at any depth."""
-    assert seen(value, deny=path) == left
+    for path in ("ssn", "**.ssn", "result.ssn"):
+        assert seen(value, deny=path) == left
 
 
 def test_a_path_leads_through_the_string_that_holds_the_json():
@@ -111,16 +111,15 @@ NEARLY = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("nearly", NEARLY.values(), ids=NEARLY)
-@pytest.mark.parametrize(
-    "said", [{"deny": "**.ssn"}, {"allow": "result a", "deny": "ssn"}, {"mask": "ssn"}, {"hash": "**.ssn"}]
-)
-def test_text_that_begins_like_json_and_is_not_is_withheld(nearly: str, said: dict[str, str]):
+def test_text_that_begins_like_json_and_is_not_is_withheld(nearly: str):
     """TRUST.md, row 4: also where `allow` names the member that holds it."""
-    assert seen({"result": nearly}, **said) == {"result": WITHHELD}
-    assert seen({"a": [nearly, text({"b": nearly})]}, **said) == {
-        "a": [WITHHELD, text({"b": WITHHELD}, separators=(",", ":"))]
-    }
+    for said in ({"deny": "**.ssn"}, {"allow": "result a", "deny": "ssn"}, {"mask": "ssn"}, {"hash": "**.ssn"}):
+        assert seen({"result": nearly}, **said) == {"result": WITHHELD}
+        assert seen({"a": [nearly, text({"b": nearly})]}, **said) == {
+            "a": [WITHHELD, text({"b": WITHHELD}, separators=(",", ":"))]
+        }
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
 from fixtures.forking import PYTHON
+from fixtures.tables import in_turn
 from gateway.auth.guarded import METADATA, TOKENS, WHO, bearing, guarded, token_file, who
 from gateway.auth.issuer import ISSUER, SECRET, claims, ec_key, issuer, key_set, other_key, public, rsa_key, signed
 from gateway.raw import HANDSHAKE, STATELESS, raw
@@ -103,8 +104,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("token", REFUSED.values(), ids=REFUSED)
-@pytest.mark.parametrize("method", ["tools/call", "tools/list", "server/discover"])
+@pytest.mark.parametrize(("token", "method"), in_turn(REFUSED, ["tools/call", "tools/list", "server/discover"]))
 def test_without_a_token_that_is_taken_nothing_is_answered(static, token, method):
     """MCP, "Authorization": 401 with `WWW-Authenticate`; in the faster way too."""
     params = {"name": "find", "arguments": {}} if method == "tools/call" else {}
@@ -205,8 +205,7 @@ NOT_TAKEN = {
 }
 
 
-@pytest.mark.parametrize("said", NOT_TAKEN.values(), ids=NOT_TAKEN)
-@every_era
+@pytest.mark.parametrize(("said", "era"), in_turn(NOT_TAKEN, [HANDSHAKE, STATELESS]))
 async def test_a_token_that_is_not_good_is_refused(by_jwks, era, said):
     """RFC 9068 section 4."""
     token = signed(**{name: value() if name == "key" else value for name, value in said.items()})

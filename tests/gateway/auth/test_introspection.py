@@ -71,6 +71,7 @@ BAD = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("make", BAD.values(), ids=BAD)
 async def test_a_token_that_is_not_good_is_not_taken(served, make):
     """Ours: what the issuer says has to hold here too."""

@@ -152,6 +152,7 @@ BAD = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("make", BAD.values(), ids=BAD)
 async def test_a_token_that_is_not_good_is_not_taken(keys, make):
     """RFC 8725: algorithm, key, issuer, audience and times are all looked at, and nothing in the token chooses how."""

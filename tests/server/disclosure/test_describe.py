@@ -240,6 +240,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("kind", ["MCPServer", "Server"])
 @pytest.mark.parametrize(("uri", "code"), HOSTILE.values(), ids=HOSTILE)
 async def test_a_hostile_uri_is_refused_and_authorises_nothing(era, kind, uri, code):
