@@ -179,17 +179,17 @@ def is_of_the_command(vector):
 
 def check_each(vectors, check):
     """Fails with a list of those that `check` turns down, and if there are none."""
-    faults = turned_down(vectors, check)
+    faults = turned_down(vectors, check, by=Exception)
     assert vectors
-    assert not faults, "\n\n".join(f"{name}: {fault}" for name, fault in faults.items())
+    assert not faults, "\n\n".join(f"{name}: {type(fault).__name__}: {fault}" for name, fault in faults.items())
 
 
-def turned_down(vectors, check):
+def turned_down(vectors, check, by=AssertionError):
     faults = {}
     for vector in vectors:
         try:
             check(vector)
-        except AssertionError as fault:
+        except by as fault:
             faults[vector["id"]] = fault
     return faults
 

@@ -203,7 +203,7 @@ INVALID = {
 """Outputs that the tool's schema does not admit."""
 
 
-@pytest.mark.parametrize(("output", "channel"), in_turn(INVALID, ["_meta", "argument"]))
+@pytest.mark.parametrize(("output", "channel", "era"), in_turn(INVALID, ["_meta", "argument"], [OLD, NEW]))
 async def test_an_output_that_its_schema_does_not_admit_is_not_sent(era, output, channel, caplog):
     """Ours: OUTPUT_INVALID, never the full value, and no value in the message or the log."""
     made = lowlevel(t=tool(SCHEMA, structured(output)))
