@@ -10,6 +10,7 @@ from louver.client.answer import judge
 from louver.client.tools import KnownTool
 from louver.client.type_compatibility import clash
 from louver.client.validation_cost import is_affordable
+from louver.core.projection.view import Views
 from louver.core.schema.relax import relax
 from louver.core.wrapper import is_wrapped
 from louver.protocol.receipt import Applied
@@ -178,6 +179,7 @@ LIKE_A_WRAPPER = {"type": "object", "properties": {"result": PERSON}, "required"
     ("fields", "value", "left"),
     [
         (["*.name"], {"result": {"name": "Ann"}, "x": "s"}, {"result": {"name": "Ann"}}),
+        (["*.name", "result.x"], {"result": {"name": "Ann"}, "x": "s"}, {"result": {"name": "Ann"}}),
         (["token.x"], {"result": {"name": "Ann"}, "token": "s"}, {}),
         (["name", "token.x"], {"result": {"name": "Ann"}, "token": "s"}, {"result": {"name": "Ann"}}),
         (["name", "token"], {"result": {"name": "Ann"}, "token": "s"}, {"result": {"name": "Ann"}, "token": "s"}),
@@ -194,3 +196,13 @@ def test_what_is_left_of_an_object_may_look_like_the_wrapper(fields, value, left
     assert judged.checked_against(plan.schema).value == left
     with pytest.raises(louver.LouverError):
         judge(tool, projection, answer(plan, projection, {**left, "email": "ann@example.com"}), prune=False)
+
+
+@pytest.mark.parametrize("told", [{"fields": ["a..b"]}, {"always": ["a..b"]}])
+def test_paths_of_a_receipt_that_cannot_be_read_are_an_invalid_answer(told):
+    """Ours: also where they tell how the request was read."""
+    tool = KnownTool(listed(LIKE_A_WRAPPER), Plans(), declared=True).with_views(Views.read({"v": ["name"]}))
+    said = {"applied": True, "mode": "view", "view": "v", "fields": ["name"], **told}
+    result = {"content": [], "structuredContent": {"email": "s"}, "_meta": {"projection": said}}
+    with pytest.raises(louver.errors.InvalidAnswer):
+        judge(tool, louver.Projection.view("v"), result, prune=False)

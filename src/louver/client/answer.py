@@ -10,15 +10,14 @@ the reported schema  is it the derived one, or else does the value satisfy it to
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from louver.catalogue.plan_cache import ReadyPlan
 from louver.client.errors import check_failed
-from louver.client.receipts import hold, hold_plan, read_receipt, view_of
+from louver.client.receipts import hold, hold_plan, paths_of, read_receipt, view_of
 from louver.client.request import EVERYTHING
 from louver.client.validation_cost import is_affordable
 from louver.core.json import digest, is_object, levels, members
-from louver.core.paths.path import FieldPath
 from louver.core.projection.request import Projection
 from louver.core.schema.validate import validator
 from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper_in
@@ -34,6 +33,10 @@ if TYPE_CHECKING:
     from louver.core.json import Json, Schema
     from louver.protocol.output import Output
     from louver.protocol.receipt import NotApplied
+
+
+# Beginnings of paths that do not depend on the members of a value.
+_ANY_VALUE: Final = ((), (None,), (WRAPPER,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +196,20 @@ def _plan_told(entry: Entry, requested: Projection, receipt: Applied, value: Jso
     how the paths were read; each reading keeps nothing beyond the request.
     """
     ready = entry.plan_for(requested, value)
+    if not (ready.plan.is_wrapped or ready.plan.is_of_object) or _is_of(ready, receipt, value):
+        return ready
+    names = {str(path.steps[0]) for path in paths_of(receipt) if path.steps[:1] not in _ANY_VALUE}
+    told = entry.plan_for(requested, dict.fromkeys(names))
+    return told if _is_of(told, receipt, value) else ready
+
+
+def _is_of(ready: ReadyPlan, receipt: Applied, value: Json) -> bool:
+    """Whether a plan is the one of a receipt, and can have kept this value."""
     plan = ready.plan
-    if not (plan.is_wrapped or plan.is_of_object) or not _applies(ready, value):
-        return ready
-    if (plan.shaped is not None or plan(value) == value) and ready.validator.is_valid(value):
-        return ready
-    told = (FieldPath.parse(text, deep=True) for text in (*receipt.fields, *(receipt.always or ())))
-    return entry.plan_for(requested, {path.steps[0]: None for path in told if path.steps and path.steps[0] is not None})
+    is_told = {*plan.fields} == {*receipt.fields} and {*plan.always} == {*(receipt.always or ())}
+    if not is_told or (plan.shaped is None and plan(value) != value):
+        return False
+    return not _applies(ready, value) or ready.validator.is_valid(value)
 
 
 def _plan_of_reported(
