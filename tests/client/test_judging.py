@@ -10,6 +10,7 @@ from louver.client.answer import judge
 from louver.client.tools import KnownTool
 from louver.client.type_compatibility import clash
 from louver.client.validation_cost import is_affordable
+from louver.core.projection.view import Views
 from louver.core.schema.relax import relax
 from louver.core.wrapper import is_wrapped
 from louver.protocol.receipt import Applied
@@ -167,3 +168,41 @@ def test_a_clash_is_where_no_value_can_be_of_both(takes, has, path):
     """Ours: and none is told where one could."""
     found = clash(takes, has)
     assert (None if found is None else str(found.path)) == path
+
+
+PERSON = {"type": "object", "properties": {"name": {"type": "string"}}}
+LIKE_A_WRAPPER = {"type": "object", "properties": {"result": PERSON}, "required": ["result"]}
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(
+    ("fields", "value", "left"),
+    [
+        (["*.name"], {"result": {"name": "Ann"}, "x": "s"}, {"result": {"name": "Ann"}}),
+        (["*.name", "result.x"], {"result": {"name": "Ann"}, "x": "s"}, {"result": {"name": "Ann"}}),
+        (["token.x"], {"result": {"name": "Ann"}, "token": "s"}, {}),
+        (["name", "token.x"], {"result": {"name": "Ann"}, "token": "s"}, {"result": {"name": "Ann"}}),
+        (["name", "token"], {"result": {"name": "Ann"}, "token": "s"}, {"result": {"name": "Ann"}, "token": "s"}),
+    ],
+)
+def test_what_is_left_of_an_object_may_look_like_the_wrapper(fields, value, left, exact):
+    """Ours: the receipt tells how the paths were read; more than that is still refused."""
+    projection = louver.Projection.include(*fields)
+    plan = louver.compile_projection(projection, LIKE_A_WRAPPER).for_value(value)
+    assert plan(value) == left
+    hint = {"outputSchema": LIKE_A_WRAPPER} if exact else {}
+    tool = KnownTool(listed(LIKE_A_WRAPPER if exact else relax(LIKE_A_WRAPPER), **hint), Plans(), declared=True)
+    judged = judge(tool, projection, answer(plan, projection, left), prune=False)
+    assert judged.checked_against(plan.schema).value == left
+    with pytest.raises(louver.LouverError):
+        judge(tool, projection, answer(plan, projection, {**left, "email": "ann@example.com"}), prune=False)
+
+
+@pytest.mark.parametrize("told", [{"fields": ["a..b"]}, {"always": ["a..b"]}])
+def test_paths_of_a_receipt_that_cannot_be_read_are_an_invalid_answer(told):
+    """Ours: also where they tell how the request was read."""
+    tool = KnownTool(listed(LIKE_A_WRAPPER), Plans(), declared=True).with_views(Views.read({"v": ["name"]}))
+    said = {"applied": True, "mode": "view", "view": "v", "fields": ["name"], **told}
+    result = {"content": [], "structuredContent": {"email": "s"}, "_meta": {"projection": said}}
+    with pytest.raises(louver.errors.InvalidAnswer):
+        judge(tool, louver.Projection.view("v"), result, prune=False)

@@ -10,14 +10,16 @@ the reported schema  is it the derived one, or else does the value satisfy it to
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from louver.catalogue.plan_cache import ReadyPlan
 from louver.client.errors import check_failed
-from louver.client.receipts import hold, hold_plan, read_receipt, view_of
+from louver.client.receipts import hold, hold_plan, paths_of, read_receipt, view_of
 from louver.client.request import EVERYTHING
 from louver.client.validation_cost import is_affordable
 from louver.core.json import digest, is_object, levels, members
 from louver.core.projection.request import Projection
+from louver.core.schema.validate import validator
 from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper_in
 from louver.errors import InvalidAnswer, OutputInvalid, ProjectionRequired
 from louver.limits import MAX_JSON_DEPTH
@@ -26,11 +28,15 @@ from louver.protocol.output import find_output
 from louver.protocol.receipt import Applied
 
 if TYPE_CHECKING:
-    from louver.catalogue.plan_cache import ReadyPlan
+    from louver.catalogue.entry import Entry
     from louver.client.tools import KnownTool
     from louver.core.json import Json, Schema
     from louver.protocol.output import Output
     from louver.protocol.receipt import NotApplied
+
+
+# Beginnings of paths that do not depend on the members of a value.
+_ANY_VALUE: Final = ((), (None,), (WRAPPER,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +80,7 @@ class Answer:
             within = _schema_in_text(reported, output.wrapper or "")
             plan = self.tool.entry.plan_inferred(projection, within, output.wrapper)
         else:
-            if is_wrapped(self.tool.source) and is_object(reported):
-                reported = {**reported, "x-fastmcp-wrap-result": True}
-            plan = self.tool.entry_of(reported).plan_for(projection, self.value)
+            plan = _plan_of_reported(self.tool, projection, receipt, self.value, reported)
         if not _applies(plan, self.value):
             return self
         if not plan.validator.is_valid(self.value):
@@ -135,7 +139,7 @@ def _projected(tool: KnownTool, requested: Projection | None, receipt: Applied, 
     if output is None:
         raise InvalidAnswer(f"tool {tool.name!r} answers with the receipt of a projection, and with no output")
     _check_depth(output.value)
-    ready = _plan(tool, requested, output)
+    ready = _plan(tool, requested, output, receipt)
     hold_plan(receipt, ready.plan)
     if ready.plan.shaped is None and ready.plan(output.value) != output.value:
         raise InvalidAnswer(f"tool {tool.name!r} answers with more than was asked for, and says that it does not")
@@ -175,11 +179,52 @@ def _text_wrapper(tool: KnownTool, receipt: Applied, structured: Json) -> str | 
     return wrapper if tool.entry.text_wrapper is not None or "contentSchema" in reported else None
 
 
-def _plan(tool: KnownTool, requested: Projection, output: Output) -> ReadyPlan:
+def _plan(tool: KnownTool, requested: Projection, output: Output, receipt: Applied | None = None) -> ReadyPlan:
     if output.seat != "structured" or tool.source is None:
         return _of_shape(tool, requested, output)
     # `strict` was checked before the call.
-    return tool.entry.plan_for(replace(requested, strict=False), output.value)
+    requested = replace(requested, strict=False)
+    if receipt is None:
+        return tool.entry.plan_for(requested, output.value)
+    return _plan_told(tool.entry, requested, receipt, output.value)
+
+
+def _plan_told(entry: Entry, requested: Projection, receipt: Applied, value: Json) -> ReadyPlan:
+    """The plan for a projected value.
+
+    What is left of an object can look like the SDK's wrapper, or lack the member that was meant. Then the receipt tells
+    how the paths were read; each reading keeps nothing beyond the request.
+    """
+    ready = entry.plan_for(requested, value)
+    if not (ready.plan.is_wrapped or ready.plan.is_of_object) or _is_of(ready, receipt, value):
+        return ready
+    names = {str(path.steps[0]) for path in paths_of(receipt) if path.steps[:1] not in _ANY_VALUE}
+    told = entry.plan_for(requested, dict.fromkeys(names))
+    return told if _is_of(told, receipt, value) else ready
+
+
+def _is_of(ready: ReadyPlan, receipt: Applied, value: Json) -> bool:
+    """Whether a plan is the one of a receipt, and can have kept this value."""
+    plan = ready.plan
+    is_told = {*plan.fields} == {*receipt.fields} and {*plan.always} == {*(receipt.always or ())}
+    if not is_told or (plan.shaped is None and plan(value) != value):
+        return False
+    return not _applies(ready, value) or ready.validator.is_valid(value)
+
+
+def _plan_of_reported(
+    tool: KnownTool, requested: Projection, receipt: Applied, value: Json, reported: Schema
+) -> ReadyPlan:
+    """The plan for a value with the schema that its receipt reports."""
+    if not is_wrapped(tool.source):
+        return tool.entry_of(reported).plan(requested)
+    known = _plan_told(tool.entry, requested, receipt, value).plan
+    marked = {**reported, "x-fastmcp-wrap-result": True} if is_object(reported) else reported
+    if not known.is_of_object and is_wrapped(marked):
+        return tool.entry_of(marked).plan(requested)
+    # The reported schema has members beside `result`, so it does not tell how the paths were read.
+    plan = known.knowing(reported)
+    return ReadyPlan(plan, validator(plan.schema), plan.schema, digest(plan.schema))
 
 
 def _of_shape(tool: KnownTool, requested: Projection, output: Output) -> ReadyPlan:

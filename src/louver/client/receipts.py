@@ -60,12 +60,13 @@ def hold_plan(receipt: Applied, plan: Plan) -> None:
     """Refuse a receipt with other fields than the view's, or with other `always` paths than the tool's."""
     if receipt.mode == "view" and _bare(_paths(receipt)) != _bare(map(FieldPath.parse, plan.fields)):
         raise InvalidAnswer("the receipt has other fields than the view that was asked for", member="fields")
-    try:
-        added = [*map(FieldPath.parse, receipt.always or ())]
-    except InvalidProjection:
-        raise _no_receipt("always") from None
-    if _bare(added) != _bare(map(FieldPath.parse, plan.always)):
+    if _bare(_added(receipt)) != _bare(map(FieldPath.parse, plan.always)):
         raise InvalidAnswer("the receipt adds other fields than the tool says that it always adds", member="always")
+
+
+def paths_of(receipt: Applied) -> tuple[FieldPath, ...]:
+    """The fields of a receipt, and what the tool adds to them."""
+    return (*_paths(receipt), *_added(receipt))
 
 
 def view_of(receipt: Applied) -> Views:
@@ -84,6 +85,13 @@ def _paths(receipt: Applied) -> tuple[FieldPath, ...]:
         return tuple(FieldPath.parse(text, deep=receipt.mode == "exclude") for text in receipt.fields)
     except InvalidProjection:
         raise _no_receipt("fields") from None
+
+
+def _added(receipt: Applied) -> tuple[FieldPath, ...]:
+    try:
+        return tuple(map(FieldPath.parse, receipt.always or ()))
+    except InvalidProjection:
+        raise _no_receipt("always") from None
 
 
 def _bare(paths: Iterable[FieldPath]) -> tuple[FieldPath, ...]:

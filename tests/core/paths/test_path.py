@@ -152,9 +152,20 @@ def test_the_text_of_a_path_reads_back_as_the_path(steps: list[str | None]):
     """The law of the module: `FieldPath.parse(str(path)) == path`."""
     path = FieldPath(() if steps == [None] else tuple(steps))
     assert FieldPath.parse(str(path)) == path
+    if None not in steps:
+        absolute = FieldPath(tuple(steps), absolute=True)
+        assert FieldPath.parse(str(absolute)) == absolute
     if isinstance(steps[0], str):
         deep = FieldPath((steps[0],), deep=True)
         assert FieldPath.parse(str(deep), deep=True) == deep
+
+
+@pytest.mark.parametrize("name", ["", "a.b", "it's", "`", "*", "$", "é", "where", "wherenot", "where_", "parent"])
+def test_the_text_of_a_path_from_the_root_with_a_wildcard_reads_back_as_the_path(name: str):
+    """The law of the module; the parser of JSONPath takes some names for operators."""
+    path = FieldPath.parse(f'$["{name}"][*]["{name}"]')
+    assert path == FieldPath((name, None, name), absolute=True)
+    assert FieldPath.parse(str(path)) == path
 
 
 @given(st.text(max_size=12) | st.text("ab.[]*`'\"$/~ 0?@", max_size=12))

@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 
 from louver.core.projection.plan import Plan, compile_projection
 from louver.core.projection.request import Projection
+from louver.core.projection.view import Views
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "token": {"type": "string"}}}
 OPEN = {
@@ -104,6 +105,24 @@ def test_a_view_with_both_is_read_as_its_parts():
     plan = compile_projection(Projection.view("v"), OPEN, views=selecting).for_value(OBJECT)
     assert plan(OBJECT) == {"result": [{"n": "Ann"}]}
     assert Draft202012Validator(plan.schema).is_valid({"result": [{"n": "Ann"}]})
+
+
+@pytest.mark.parametrize("left_out", [["token"], ["token.name"], ["token", "result"], ["**.name"]])
+def test_a_view_of_absolute_paths_leaves_out_the_member_beside(left_out: list[str]):
+    """TRUST.md, row 13: where two readings of an exclude are possible, both are excluded."""
+    plan = compile_projection(
+        Projection.view("v"), OPEN, views={"v": {"include": ["/token", "/x"], "exclude": left_out}}
+    )
+    assert "Ann" not in str(plan({"result": [], "token": {"name": "Ann"}}))
+    assert "Ann" not in str(plan.for_value({"result": []})({"result": [], "token": {"name": "Ann"}}))
+    assert plan(WRAPPER) == {}
+
+
+def test_what_is_always_added_to_absolute_paths_is_the_member_beside_first():
+    """TRUST.md, row 13: the value's own member first."""
+    plan = compile_projection(Projection.view("v"), OPEN, views=Views.read({"v": ["/x"]}, ["token"]))
+    assert plan(OBJECT) == {"token": "t2"}
+    assert plan(WRAPPER) == {"result": [{"token": "t1"}]}
 
 
 NAMES = st.sampled_from(["name", "token", "result", "x"])

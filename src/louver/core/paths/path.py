@@ -22,7 +22,8 @@ from louver.limits import MAX_PATH_CHARACTERS, MAX_SEGMENTS
 Step = str | None
 
 _NAME = re.compile(r"[^.\[\]*`\x00]+")
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Without quotes, `jsonpath_ng` takes `where` and `wherenot` for operators.
+_PLAIN = re.compile(r"(?!(?:where|wherenot)\Z)[A-Za-z_][A-Za-z0-9_]*")
 _UNSENDABLE = re.compile(r"[\x00\ud800-\udfff]")
 _A_STEP = "a name, a quoted name, or '*'"
 _A_BRACKET = "'*]', ']' or a quoted name with its ']'"

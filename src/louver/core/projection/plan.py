@@ -368,9 +368,13 @@ def compile_projection(
     always = known_views.always if view.include else ()
     include, exclude, added = (within(schema, paths) for paths in (view.include, view.exclude, always))
     shaping, unwrapped = view.shaping, None
-    if is_wrapped(schema) and (not include or any(map(_may_reach_wrapper, include))):
-        shaping = shaping.moved(partial(within_text, WRAPPER))
-        unwrapped = _Unwrapped(view, always)
+    if is_wrapped(schema):
+        if not include or any(map(_may_reach_wrapper, (*include, *added))):
+            shaping = shaping.moved(partial(within_text, WRAPPER))
+            unwrapped = _Unwrapped(view, always)
+        else:
+            # Only members beside the wrapper's are kept, so no value needs another plan.
+            exclude = beside(view.exclude, frozenset(), exclude=True)
     added = _added(added, include)
     plan = Plan(projection, include, exclude, added, schema, shaping=shaping, unwrapped=unwrapped)
     if projection.strict and plan.unmatched:
