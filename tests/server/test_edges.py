@@ -13,11 +13,14 @@ from mcp.server import MCPServer, Server
 import louver
 from louver.limits import MAX_ON_LOOP
 from server.profiles import CANARY, PROFILE, SCHEMA, build, lowlevel, structured, text, tool
-from server.wire import attached, connect
+from server.wire import OLD, attached, connect
 
 pytestmark = pytest.mark.anyio
 
 NAME = {"mode": "include", "fields": ["name"]}
+ANN = {"type": "object", "properties": {"name": {"type": "string"}, "token": {"type": "string"}}}
+WRAPPED = {"type": "object", "properties": {"result": {"type": "array", "items": ANN}}, "required": ["result"]}
+TEXT = {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}
 
 
 async def test_a_second_attach_is_refused(profiles):
@@ -189,3 +192,26 @@ def _messages(error):
     if isinstance(error, BaseExceptionGroup):
         return "\n".join(_messages(part) for part in error.exceptions)
     return str(error)
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(
+    ("schema", "value", "left"),
+    [
+        (WRAPPED, {"result": [{"name": "Ann", "token": CANARY}], "token": CANARY}, {"result": [{"name": "Ann"}]}),
+        # JSON text in the wrapper is looked into; members beside it are not sent.
+        (TEXT, {"result": f'{{"name":"Ann","token":"{CANARY}"}}', "token": CANARY}, {"result": '{"name":"Ann"}'}),
+        (TEXT, {"result": "prose", "token": CANARY}, {"result": "prose"}),
+    ],
+    ids=["objects", "text", "prose"],
+)
+async def test_an_exclude_leaves_out_the_member_beside_a_wrapper_too(era, schema, value, left):
+    """TRUST.md, row 13: an open schema declares `result` alone, and the answer has more."""
+    made = lowlevel(t=tool(schema, structured(value)))
+    louver.attach(made.server)
+    async with Client(made.server, mode="legacy" if era == OLD else era) as client:
+        answer = await client.call_tool("t", {}, meta={"projection": {"mode": "exclude", "fields": ["token"]}})
+    assert CANARY not in answer.model_dump_json()
+    assert answer.structured_content == left
+    assert answer.meta["projection"]["applied"]
+    assert Draft202012Validator(answer.meta["projection"]["projectedSchema"]).is_valid(left)

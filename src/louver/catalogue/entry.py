@@ -134,10 +134,7 @@ class Entry:
 
     def text_wrapper_in(self, structured: Json) -> str | None:
         """The same for actual structured content: without a schema any such property can be the wrapper."""
-        if self.output_schema is not None and self.text_wrapper is None:
-            return None
-        lone = text_wrapper_in(structured)
-        return lone if self.output_schema is None or lone == self.text_wrapper else None
+        return text_wrapper_in(structured) if self.output_schema is None else self.text_wrapper
 
     @cached_property
     def _plans_of(self) -> str:

@@ -153,8 +153,7 @@ def _projected(tool: KnownTool, requested: Projection | None, receipt: Applied, 
 
 def _whole(tool: KnownTool, requested: Projection | None, receipt: NotApplied | None, result: dict[str, Any]) -> Answer:
     """Check a result that is not projected, and prune it to `requested`."""
-    wrapper = None if requested is None else tool.entry.text_wrapper_in(result.get("structuredContent"))
-    output = find_output(result, wrapper)
+    output = find_output(result, None if requested is None else tool.entry.text_wrapper)
     if output is None or RESULT in members(result.get("_meta")):
         # The preview of a kept result satisfies no known schema.
         return Answer(tool, EVERYTHING, None, None if output is None else output.value, True, receipt)
