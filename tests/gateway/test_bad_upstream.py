@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 
 TESTS = Path(__file__).parents[1]
 SECONDS = 0.2
-DEEP_SECONDS = 10
+DEEP_SECONDS = 3
 LEAVING_S = 5 * SOON_S
 """What flooded clients need at most to end their sessions: a call whose cancellation is lost waits for its answer."""
 
