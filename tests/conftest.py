@@ -28,6 +28,9 @@ settings.register_profile("deep core", max_examples=1000, **_OPTIONS)
 LEAST_CASES = 4
 """How many cases of a table the everyday run takes at least, where a case costs milliseconds."""
 
+OF_CORE = "tests/core/"
+"""Where all cases are taken: each line of the core is covered every day, and a case costs milliseconds."""
+
 OF_PROCESSES = tuple(
     f"tests/{folder}/" for folder in ("cli", "conformance", "docs", "gateway", "hosts", "policy", "state")
 )
@@ -88,7 +91,7 @@ def _rest_of_tables(items):
     """The cases that the everyday run leaves out; which ones does not depend on the other tests."""
     tables = {}
     for item in items:
-        if not item.get_closest_marker("whole"):
+        if not item.nodeid.startswith(OF_CORE) and not item.get_closest_marker("whole"):
             tables.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for name, cases in tables.items():
         kept = min(len(cases), max(1 if name.startswith(OF_PROCESSES) else LEAST_CASES, -(-len(cases) // 4)))

@@ -185,10 +185,10 @@ def _plan(tool: KnownTool, requested: Projection, output: Output, receipt: Appli
     requested = replace(requested, strict=False)
     if receipt is None:
         return tool.entry.plan_for(requested, output.value)
-    return _plan_told(tool.entry, requested, receipt, output.value)
+    return _plan_of_receipt(tool.entry, requested, receipt, output.value)
 
 
-def _plan_told(entry: Entry, requested: Projection, receipt: Applied, value: Json) -> ReadyPlan:
+def _plan_of_receipt(entry: Entry, requested: Projection, receipt: Applied, value: Json) -> ReadyPlan:
     """The plan for a projected value.
 
     What is left of an object can look like the SDK's wrapper, or lack the member that was meant. Then the receipt tells
@@ -198,15 +198,15 @@ def _plan_told(entry: Entry, requested: Projection, receipt: Applied, value: Jso
     if not (ready.plan.is_wrapped or ready.plan.is_of_object) or _is_of(ready, receipt, value):
         return ready
     names = {str(path.steps[0]) for path in paths_of(receipt) if path.steps[:1] not in _ANY_VALUE}
-    told = entry.plan_for(requested, dict.fromkeys(names))
-    return told if _is_of(told, receipt, value) else ready
+    other = entry.plan_for(requested, dict.fromkeys(names))
+    return other if _is_of(other, receipt, value) else ready
 
 
 def _is_of(ready: ReadyPlan, receipt: Applied, value: Json) -> bool:
     """Whether a plan is the one of a receipt, and can have kept this value."""
     plan = ready.plan
-    is_told = {*plan.fields} == {*receipt.fields} and {*plan.always} == {*(receipt.always or ())}
-    if not is_told or (plan.shaped is None and plan(value) != value):
+    is_reported = {*plan.fields} == {*receipt.fields} and {*plan.always} == {*(receipt.always or ())}
+    if not is_reported or (plan.shaped is None and plan(value) != value):
         return False
     return not _applies(ready, value) or ready.validator.is_valid(value)
 
@@ -217,7 +217,7 @@ def _plan_of_reported(
     """The plan for a value with the schema that its receipt reports."""
     if not is_wrapped(tool.source):
         return tool.entry_of(reported).plan(requested)
-    known = _plan_told(tool.entry, requested, receipt, value).plan
+    known = _plan_of_receipt(tool.entry, requested, receipt, value).plan
     marked = {**reported, "x-fastmcp-wrap-result": True} if is_object(reported) else reported
     if not known.is_of_object and is_wrapped(marked):
         return tool.entry_of(marked).plan(requested)

@@ -111,7 +111,6 @@ NEARLY = {
 }
 
 
-@pytest.mark.whole
 @pytest.mark.parametrize("nearly", NEARLY.values(), ids=NEARLY)
 def test_text_that_begins_like_json_and_is_not_is_withheld(nearly: str):
     """TRUST.md, row 4: also where `allow` names the member that holds it."""

@@ -109,8 +109,7 @@ class Plan:
 
     def for_names(self, names: frozenset[str]) -> Plan:
         """The plan for values with these of the requested names beside `result`."""
-        if self._unwrapped is None:
-            return self
+        assert self._unwrapped is not None
         view, always = self._unwrapped.view, self._unwrapped.always
         own = partial(beside, names=names, exclude=False)
         return Plan(
