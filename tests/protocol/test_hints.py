@@ -55,6 +55,7 @@ def test_what_is_not_a_hint_of_ours_says_nothing(meta):
     assert read_hint(meta) == (Views(), "project")
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("written", "message"),
     [
