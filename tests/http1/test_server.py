@@ -432,6 +432,7 @@ async def test_what_fails_is_logged_by_its_type_alone(caplog):
     assert "of an application" not in caplog.text
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", APPLICATIONS)
 async def test_a_plain_request_is_answered_as_any_other(name, caplog):
     """Ours: whatever an application does, the client sees no difference."""

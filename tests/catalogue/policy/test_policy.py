@@ -237,6 +237,7 @@ WRONG = {
 }
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("said", WRONG)
 def test_what_is_no_policy_is_told_with_its_line(tmp_path, said):
     """PRIVACY.md, "Policy file": validated at start."""

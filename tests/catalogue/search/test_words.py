@@ -25,6 +25,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(("text", "said"), TEXTS)
 def test_a_text_is_taken_apart(text, said):
     """DISCLOSURE.md: split at camelCase, `_`, `-` and `.`; digits are kept. Ours: what stands in one is a word too."""
