@@ -31,7 +31,7 @@ SERVERS = ("tracker", "wiki", "mail")
     ("principals", "calls"),
     [
         (25, 400),
-        pytest.param(200, int(os.environ.get("LOUVER_CROSSING_CALLS", "10000")), marks=pytest.mark.deep),
+        pytest.param(200, int(os.environ.get("LOUVER_CROSSING_CALLS", "4000")), marks=pytest.mark.deep),
     ],
 )
 async def test_no_token_and_no_answer_crosses_between_principals(tmp_path, principals, calls):
