@@ -68,7 +68,7 @@ def pytest_configure(config):
 def pytest_collectstart(collector):
     # A law takes its settings when its module is imported.
     if collector.config.option.deep:
-        settings.load_profile("deep core" if collector.nodeid.startswith("tests/core/") else "deep")
+        settings.load_profile("deep core" if collector.nodeid.startswith(OF_CORE) else "deep")
 
 
 @pytest.hookimpl(trylast=True)
@@ -97,9 +97,7 @@ def _rest_of_tables(items):
         kept = min(len(cases), max(1 if name.startswith(OF_PROCESSES) else LEAST_CASES, -(-len(cases) // 4)))
         bounds = [number * len(cases) // kept for number in range(kept + 1)]
         # Not always the first of each part: of a product every fourth case has the same revision.
-        spread = {
-            first + crc32(f"{name} {first}".encode()) % (end - first) for first, end in pairwise(bounds) if end > first
-        }
+        spread = {first + crc32(f"{name} {first}".encode()) % (end - first) for first, end in pairwise(bounds)}
         yield from (case for number, case in enumerate(cases) if number not in spread)
 
 
