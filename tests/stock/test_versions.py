@@ -1,4 +1,4 @@
-"""Louver works with the oldest and with the newest versions that it says it does."""
+"""Louver works with the oldest versions that it says it does. The newest are those that all other tests run with."""
 
 import os
 import subprocess
@@ -16,15 +16,14 @@ TOOLS = [f"{name}=={version(name)}" for name in ("pytest", "pytest-xdist", "hypo
 """What the tests below need themselves, as it is here."""
 
 TESTS = [
-    *("tests/test_private_names.py", "tests/http1/test_server.py", "tests/gateway/serve/test_endpoint.py"),
-    *("tests/gateway/serve/test_http.py", "tests/gateway/serve/test_stdio.py", "tests/gateway/test_gateway.py"),
-    *("tests/gateway/auth/test_authenticated.py", "tests/client/test_connections.py"),
-    *("tests/server/test_argument.py", "tests/server/tools/test_listing.py"),
+    *("tests/test_private_names.py", "tests/http1/test_server.py", "tests/gateway/front/test_endpoint.py"),
+    *("tests/gateway/front/test_http.py", "tests/gateway/front/auth/test_authenticated.py"),
+    *("tests/client/test_connections.py", "tests/steps/tools/test_listing.py"),
 ]
 """What speaks HTTP, or reaches into the SDK."""
 
 SLOW = (
-    "cut_off or do_not_end or pipes_and_nothing or files_than_there or stalls or cancelled_is_the_last or signal "
+    "cut_off or do_not_end or pipes_and_nothing or than_there_are_files or stalls or cancelled_is_the_last or signal "
     "or of_one_id or asked_about or leaves_nothing_behind or given_up_may_be or stdio-http or http-stdio"
 )
 """What takes long, and has little to do with versions: ends of processes, and each pair of transports."""
@@ -40,11 +39,10 @@ MOST_SECONDS = 600
 pytestmark = pytest.mark.deep
 
 
-@pytest.mark.parametrize("resolution", ["lowest-direct", "highest"])
-def test_what_speaks_http_passes_with_the_versions_at_both_ends(resolution):
-    """Ours: uvicorn, starlette, mcp and all the others; each set is installed on first use, as stock clients are."""
+def test_what_speaks_http_passes_with_the_oldest_versions():
+    """Ours: uvicorn, starlette, mcp and all the others; they are installed on first use, as stock clients are."""
     dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    python = python_with("--resolution", resolution, *dependencies, *TOOLS, "--editable", str(ROOT))
+    python = python_with("--resolution", "lowest-direct", *dependencies, *TOOLS, "--editable", str(ROOT))
     command = [python, "-m", "pytest", *OPTIONS, "-k", f"not ({SLOW})", *TESTS]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV"))}
     done = subprocess.run(
