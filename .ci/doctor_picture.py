@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draw `docs/doctor.svg`, README's first picture: `uv run python .ci/doctor_picture.py`.
 
-`louver doctor` looks at a fresh home, in which the file of Codex has five stock servers. The picture shows what it
+`louver doctor` looks at a fresh home, in which the file of Codex has eight stock servers. The picture shows what it
 prints.
 """
 
@@ -70,7 +70,7 @@ def picture(lines: list[str]) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-            'aria-label="louver doctor on five stock servers">',
+            'aria-label="louver doctor on eight stock servers">',
             f"<style>{STYLE}\n</style>",
             f'<rect class="window" x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="10"/>',
             *(f'<circle class="dot" cx="{MARGIN + 18 * number}" cy="20" r="6"/>' for number in range(3)),

@@ -2,8 +2,8 @@
 
 `svg` draws ratios and times on a logarithmic scale, a bar a candidate. A ratio's bar starts at the
 baseline: to the left is less, to the right more. The thin line through a bar's end goes from the smallest
-to the largest figure of all payloads and sizes. `stacked` draws parts that add up. Text is in the
-reader's font, colours follow the reader's light or dark mode.
+to the largest figure of all payloads and sizes. `stacked` draws parts that add up, `curves` what changes over
+time. Text is in the reader's font, colours follow the reader's light or dark mode.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 WIDTH, LEFT, RIGHT, TOP, LINE = 800, 250, 90, 72, 20
 STACKED_LEFT, STACKED_RIGHT = 160, 110
+PANEL = 80
 
 _STYLE = """
 svg{background:#fff;font:13px system-ui,sans-serif}text{fill:#1f2328}.t{font-size:16px;font-weight:600}
@@ -34,6 +35,9 @@ svg{background:#fff;font:13px system-ui,sans-serif}text{fill:#1f2328}.t{font-siz
 """
 _PARTS = """.p0{fill:#0969da}.p1{fill:#54aeff}.p2{fill:#8c959f}.p3{fill:#d0d7de}
 @media(prefers-color-scheme:dark){.p0{fill:#4493f8}.p1{fill:#1f4f8f}.p2{fill:#9198a1}.p3{fill:#3d444d}}
+"""
+_CURVES = """.k{fill:none;stroke:#0969da;stroke-width:2}
+@media(prefers-color-scheme:dark){.k{stroke:#4493f8}}
 """
 
 
@@ -80,6 +84,24 @@ def stacked(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float]]])
             lines.append(f'<text x="{x + 6:.1f}" y="{y + 14}">{total:,.0f}, {figures.ratio(total / baseline)}</text>')
         y += LINE + LINE // 2
     return _page(title, _STYLE + _PARTS, y, lines)
+
+
+def curves(title: str, panels: Mapping[str, tuple[str, Sequence[float]]]) -> str:
+    """A curve a panel, from 0, over the same time: heading -> unit, and figures at equal distances."""
+    lines: list[str] = []
+    for number, (heading, (unit, values)) in enumerate(panels.items()):
+        top = TOP - LINE + number * (PANEL + 2 * LINE)
+        step, scale = (WIDTH - LEFT - RIGHT) / len(values), PANEL / (max(values) or 1)
+        places = [(LEFT + step * (at + 1), top + PANEL - value * scale) for at, value in enumerate(values)]
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        lines += [
+            f'<text class="c" x="16" y="{top + 14}">{escape(heading)}</text>',
+            f'<text class="n" x="28" y="{top + 14 + LINE}">at most {figures.figure(max(values), unit)}</text>',
+            f'<line class="g" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{top + PANEL}" y2="{top + PANEL}"/>',
+            f'<polyline class="k" points="{points}"/>',
+            f'<text x="{places[-1][0] + 6:.1f}" y="{places[-1][1] + 4:.1f}">{figures.figure(values[-1], unit)}</text>',
+        ]
+    return _page(title, _STYLE + _CURVES, TOP + len(panels) * (PANEL + 2 * LINE) - LINE, lines)
 
 
 def _legend(parts: Iterable[str]) -> Iterator[str]:

@@ -110,9 +110,13 @@ CLAIMS = (
         0.25,
         ANY,
     ),
-    Claim("list of five MCP servers, by default (o200k)", "sessions/list", "full", "direct", "at most", 1.08, ANY),
-    Claim("their answers, by default (o200k)", "sessions/answers", "full", "direct", "at most", 1.0, ANY),
-    Claim("their answers, suggested views (o200k)", "sessions/answers", "full, views", "direct", "at most", 0.75, ANY),
+    Claim("conversation, by default (o200k)", "sessions/total", "full", "direct", "at most", 0.9, payload="Codex"),
+    Claim("the same in Gemini CLI", "sessions/total", "full", "direct", "at most", 0.8, payload="Gemini CLI"),
+    Claim("the same in Claude Code", "sessions/total", "full", "direct", "at most", 1.0, payload="Claude Code"),
+    Claim(
+        "conversation, deferred tools (o200k)", "sessions/total", "deferred", "direct", "at most", 0.45, payload="Codex"
+    ),
+    Claim("the same, fields named", "sessions/total", "deferred, fields", "direct", "at most", 0.36, payload="Codex"),
     Claim("too many mask nodes, refused", "adversarial/time", "louver", None, "at most", 0.3, payload="too many nodes"),
     Claim("hostile names, and what else was made to hurt", "adversarial/time", "louver", None, "at most", 0.5),
     Claim("search, Recall@5", "search/Recall@5", "louver", None, "at least", 0.38, unit="score"),

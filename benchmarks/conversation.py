@@ -61,12 +61,13 @@ class Conversation:
         url: Where it is.
         version: The revision that is spoken.
         token: The bearer token, if one is asked for.
+        source: The address that the client has.
     """
 
-    def __init__(self, url: str, version: str, token: str | None = None) -> None:
+    def __init__(self, url: str, version: str, token: str | None = None, source: str = "127.0.0.1") -> None:
         address = urlsplit(url)
         assert address.hostname is not None
-        self._connection = HTTPConnection(address.hostname, address.port)
+        self._connection = HTTPConnection(address.hostname, address.port, source_address=(source, 0))
         self._path = address.path
         self.version = version
         self.headers = {
@@ -113,6 +114,13 @@ class Conversation:
     def close(self) -> None:
         """End the connection."""
         self._connection.close()
+
+    def end(self) -> None:
+        """End the session, if there is one, and the connection."""
+        if self.version == HANDSHAKE:
+            self._connection.request("DELETE", self._path, headers=self.headers)
+            self._connection.getresponse().read()
+        self.close()
 
     def _open(self) -> None:
         request = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": OPENING}

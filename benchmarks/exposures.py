@@ -1,11 +1,12 @@
 """The calls that a model makes for one step of the recorded session, in each exposure of the gateway.
 
 direct       search_nodes {"query": "Ada"}
-full         memory__search_nodes {"query": "Ada"}
+full         memory__search_nodes {"query": "Ada"}, with `output_fields` where the model names fields
+deferred     the same for a tool that is listed; else search_tools {"query"}, once a tool, and {"tool", "arguments"}
 minimal      get_tool_descriptions, once a tool; memory__search_nodes {"query": "Ada"}
 on_error     memory__search_nodes {}, once a tool: the error is the description; then as above
 discovery    list-servers, list-server-tools, tool-details, once each; execute {"script": "result(...)"}
-gateway      gateway {"action": "search"}, {"action": "get"}, once a tool; {"action": "call"}
+gateway      gateway {"action": "search"}, once a tool, and {"action": "get"} unless that has described it; "call"
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.recorded_session import QUERIES
-from louver.core.json import compact, members
-from louver.protocol.names import ARGUMENT, DESCRIPTIONS_TOOL, GRANT, GRANT_ARGUMENT
+from louver.core.json import compact
+from louver.wire.names import ARGUMENT, DESCRIPTIONS_TOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from mcp import Client
     from mcp_types import CallToolResult, Tool
@@ -39,18 +40,14 @@ class AgentSession:
     Args:
         clients: By server; the key is `""` if one client reaches all servers.
         tools: The tools that the clients list.
-        views: Server and tool -> the view that the model requests.
+        fields: Tool -> the fields that the model names.
         exchanges: Each call, as the model writes it, and its result.
-        grants: Tool -> the grant that its calls carry.
-        volatile: Texts that differ from run to run.
     """
 
     clients: Mapping[str, Client]
     tools: list[Tool]
-    views: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
     exchanges: list[tuple[str, CallToolResult]] = field(default_factory=list)
-    grants: dict[str, str] = field(default_factory=dict)
-    volatile: list[str] = field(default_factory=list)
     _used: set[str] = field(default_factory=set)
 
     def first_use(self, name: str) -> bool:
@@ -58,6 +55,11 @@ class AgentSession:
         known = name in self._used
         self._used.add(name)
         return not known
+
+    def arguments(self, step: Step) -> dict[str, Any]:
+        """The arguments of a step, with the fields that the model names."""
+        fields = self.fields.get(step.tool)
+        return step.arguments if fields is None else {**step.arguments, ARGUMENT: fields}
 
     async def call(
         self, tool: str, arguments: dict[str, Any], server: str = "", *, fails: bool = False
@@ -80,23 +82,27 @@ async def direct(session: AgentSession, step: Step) -> None:
 
 
 async def full(session: AgentSession, step: Step) -> None:
-    """The gateway lists all tools whole; the model requests the tool's view, if it has one."""
-    view = session.views.get((step.server, step.tool))
-    requested = {} if view is None else {ARGUMENT: [f"view:{view}"]}
-    await session.call(step.listed, {**step.arguments, **requested})
+    """The gateway lists all tools whole."""
+    await session.call(step.listed, session.arguments(step))
+
+
+async def deferred(session: AgentSession, step: Step) -> None:
+    """The gateway lists those tools whole that were in use; one tool finds and calls the others."""
+    names = {tool.name for tool in session.tools}
+    if step.listed in names or "search_tools" not in names:
+        await session.call(step.listed, session.arguments(step))
+        return
+    if session.first_use(step.listed):
+        matches = await session.call("search_tools", {"query": QUERIES[step.tool]})
+        assert f"{step.listed}{{" in text_of(matches), f"{QUERIES[step.tool]!r} does not find it"
+    await session.call("search_tools", {"tool": step.listed, "arguments": session.arguments(step)})
 
 
 async def minimal(session: AgentSession, step: Step) -> None:
-    """The model reads a description before it first calls a tool, and copies the grant, if there is one."""
+    """The model reads a description before it first calls a tool."""
     if session.first_use(step.listed):
-        result = await session.call(DESCRIPTIONS_TOOL, {"tools": [step.listed]})
-        description = json.loads(text_of(result))[step.listed]
-        grant = members(members(description["inputSchema"].get("properties")).get(GRANT_ARGUMENT)).get("const")
-        if grant is not None:
-            session.grants[step.listed] = grant
-        session.volatile += [each for each in (grant, (result.meta or {}).get(GRANT)) if each is not None]
-    granted = {GRANT_ARGUMENT: session.grants[step.listed]} if step.listed in session.grants else {}
-    await session.call(step.listed, {**step.arguments, **granted})
+        await session.call(DESCRIPTIONS_TOOL, {"tools": [step.listed]})
+    await session.call(step.listed, step.arguments)
 
 
 async def on_error(session: AgentSession, step: Step) -> None:
@@ -126,10 +132,12 @@ async def gateway(session: AgentSession, step: Step) -> None:
     """The model searches for a tool and looks at it before it first calls it."""
     if session.first_use(step.listed):
         search = {"action": "search", "query": QUERIES[step.tool], "limit": SEARCH_LIMIT}
-        matches = await session.call("gateway", search)
-        assert f'"{step.listed}"' in compact(matches.structured_content), f"{QUERIES[step.tool]!r} does not find it"
-        await session.call("gateway", {"action": "get", "id": step.listed})
-    await session.call("gateway", {"action": "call", "id": step.listed, "arguments": step.arguments})
+        matches = text_of(await session.call("gateway", search))
+        assert step.listed in matches, f"{QUERIES[step.tool]!r} does not find it"
+        if f"{step.listed}{{" not in matches:
+            await session.call("gateway", {"action": "get", "id": step.listed})
+    fields = {"fields": session.fields[step.tool]} if step.tool in session.fields else {}
+    await session.call("gateway", {"action": "call", "id": step.listed, "arguments": step.arguments, **fields})
 
 
 def _identifier(name: str) -> str:

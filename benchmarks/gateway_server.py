@@ -3,8 +3,8 @@
     python -m benchmarks.gateway_server [--tools N]            prints its port, and serves until its standard input ends
     python -m benchmarks.gateway_server [--tools N] --stdio    serves over its standard input and output
 
-Its tools are called by the size of their answer, a page of issues that was prepared: `1000`, `100000`. With `--tools`
-others are listed beside them, in pages, that differ in their names.
+Its tools are called by the size of their answer, a page of issues that was prepared: `1000`, `100000`, `1000000`. With
+`--tools` others are listed beside them, in pages, that differ in their names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from benchmarks.payloads import ISSUES, SIZES
 
 PAGE = 1_000
-SIZED = [str(SIZES[name]) for name in ("1 kB", "100 kB")]
+SIZED = [str(SIZES[name]) for name in ("1 kB", "100 kB", "1 MB")]
 
 
 def main() -> None:

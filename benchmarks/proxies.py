@@ -3,7 +3,9 @@
     upstream()                     the server behind: HTTP
     louver("--url", url)           Louver
     FASTMCP.serving(url)           FastMCP's proxy, on a client that stays connected
+    COMPRESSOR.serving(url)        PyPI `mcp-compressor`, in Rust: all tools behind one that calls them
     NPM.serving(*command)          npm `mcp-proxy`: of servers over stdio alone
+    SUPERGATEWAY.serving(*command) npm `supergateway`: likewise
     PYPI.serving(*command)         PyPI `mcp-proxy`: likewise
     MY_COOL_PROXY.serving(url)     npm `my-cool-proxy`, for scripts
 
@@ -14,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -29,7 +32,7 @@ from tests.stock.run import REQUIREMENTS, StockError, node_packages, python_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import ExitStack
+    from contextlib import AbstractContextManager, ExitStack
 
 LOUVER = [sys.executable, "-m", "louver", "serve"]
 UPSTREAM = [sys.executable, "-m", "benchmarks.gateway_server"]
@@ -57,10 +60,15 @@ class Serving:
         return int(said.stdout) * 1024 / 1e6
 
 
-@contextmanager
-def upstream(*arguments: str) -> Iterator[Serving]:
+def upstream(*arguments: str) -> AbstractContextManager[Serving]:
     """The server that stands behind."""
-    with subprocess.Popen([*UPSTREAM, *arguments], stdin=PIPE, stdout=PIPE, text=True) as process:
+    return serving(*UPSTREAM, *arguments)
+
+
+@contextmanager
+def serving(*command: str) -> Iterator[Serving]:
+    """A program that prints its port, and serves until its standard input ends."""
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, text=True) as process:
         assert process.stdout is not None
         # Leaving the block closes its standard input, at which it ends.
         yield Serving(f"http://127.0.0.1:{int(process.stdout.readline())}/mcp", process.pid)
@@ -147,6 +155,21 @@ def _npm(port: int, behind: Sequence[str]) -> list[str]:
     return [str(node), str(script), "--host", "127.0.0.1", "--port", str(port), "--server", "stream", "--", *behind]
 
 
+def _compressor(port: int, behind: Sequence[str]) -> list[str]:
+    script = python_with("mcp-compressor>=0.38,<0.39").with_name("mcp-compressor")
+    # Else it wants to log in at a URL.
+    login = ["--auth", "explicit-headers"] if len(behind) == 1 else []
+    return [str(script), "--transport", "streamable-http", "--port", str(port), "--", *behind, *login]
+
+
+def _supergateway(port: int, behind: Sequence[str]) -> list[str]:
+    package = {"name": "gateways", "private": True, "dependencies": {"supergateway": "4.0.0"}}
+    node, home = node_packages(json.dumps(package))
+    script = home / "node_modules" / "supergateway" / "dist" / "index.js"
+    options = ["--outputTransport", "streamableHttp", "--stateful", "--logLevel", "none", "--port", str(port)]
+    return [str(node), str(script), "--stdio", shlex.join(behind), *options]
+
+
 def _my_cool_proxy(port: int, behind: Sequence[str]) -> list[str]:
     package = {"name": "scripts", "private": True, "dependencies": {"@karashiiro/my-cool-proxy": "1.6.2"}}
     node, home = node_packages(json.dumps(package))
@@ -162,7 +185,9 @@ SCRIPTED = "issues"
 """What scripts call the server behind: as it calls itself."""
 
 FASTMCP = Peer("FastMCP", _fastmcp)
+COMPRESSOR = Peer("mcp-compressor", _compressor)
 NPM = Peer("npm mcp-proxy", _npm)
+SUPERGATEWAY = Peer("supergateway", _supergateway)
 PYPI = Peer("PyPI mcp-proxy", _pypi)
 MY_COOL_PROXY = Peer("my-cool-proxy", _my_cool_proxy)
 

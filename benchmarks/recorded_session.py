@@ -1,10 +1,10 @@
-"""A recorded session of an agent with five stock servers, and the folder that it works in.
+"""A recorded session of an agent with eight stock servers, and the folder that it works in.
 
-    filesystem, memory, everything    npm
-    git, time                         PyPI
+    filesystem, memory, everything, thinking, playwright    npm
+    git, time, fetch                                        PyPI
 
-A small project about a garden, in a repository with fixed dates; 16 calls use 8 of the 50 tools. Arguments stand as the
-model wrote them; `{folder}` is the project's folder.
+A small project about a garden, in a repository with fixed dates; 18 calls use 10 of the 81 tools. Arguments stand as
+the model wrote them; `{folder}` is the project's folder, `{site}` the URL of a site with one page.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ import os
 import shutil
 import subprocess
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from tests.stock.run import node_packages, python_with
 from tests.stock.servers import npm, pypi
 
-if TYPE_CHECKING:
-    from pathlib import Path
+NODE_PACKAGES = {"@modelcontextprotocol/server-sequential-thinking": "2026.8.31", "@playwright/mcp": "0.0.83"}
+FETCH = "mcp-server-fetch==2026.10.24"
+"""Servers that only this session has, with pinned versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,9 @@ class Step:
         """The tool's name behind the gateway."""
         return f"{self.server}__{self.tool}"
 
-    def within(self, folder: Path) -> Step:
-        """The call with a folder in its arguments."""
-        text = json.dumps(self.arguments).replace("{folder}", str(folder))
+    def within(self, folder: Path, site: str) -> Step:
+        """The call with a folder and a site in its arguments."""
+        text = json.dumps(self.arguments).replace("{folder}", str(folder)).replace("{site}", site)
         return Step(self.server, self.tool, json.loads(text))
 
 
@@ -97,6 +100,17 @@ SESSION = (
     Step("everything", "get-structured-content", {"location": "Chicago"}),
     Step("everything", "get-structured-content", {"location": "New York"}),
     Step("filesystem", "read_text_file", {"path": "{folder}/src/water.py"}),
+    Step("fetch", "fetch", {"url": "{site}/watering.html"}),
+    Step(
+        "thinking",
+        "sequentialthinking",
+        {
+            "thought": "The page says that clay wants longer and rarer watering; our third bed is clay.",
+            "thoughtNumber": 1,
+            "totalThoughts": 1,
+            "nextThoughtNeeded": False,
+        },
+    ),
     Step("memory", "create_entities", {"entities": TASKS}),
     Step("memory", "search_nodes", {"query": "sensor"}),
     Step("memory", "search_nodes", {"query": "Ada"}),
@@ -112,8 +126,22 @@ QUERIES = {
     "search_nodes": "search what is remembered",
     "convert_time": "convert time between timezones",
     "get-structured-content": "weather of a city as structured content",
+    "fetch": "fetch a web page",
+    "sequentialthinking": "think about a problem step by step",
 }
 """Tool -> the query by which a model finds it."""
+
+EARLIER = 12
+"""Calls of an earlier session, from the first: it used 8 of the 10 tools."""
+
+FIELDS = {
+    "directory_tree": ["name", "children.name"],
+    "create_entities": ["entities.name"],
+    "search_nodes": ["entities.name", "entities.observations"],
+    "convert_time": ["target.datetime"],
+    "get-structured-content": ["temperature"],
+}
+"""Tool -> the fields of its answers that the session goes on with, where a model names them."""
 
 README = """# Garden
 
@@ -179,6 +207,20 @@ def moisture(bed):
         return int(sensor.read())
 '''
 VALVES = SENSORS.replace("sensors", "valves").replace("moisture", "valve")
+WATERING = "".join(
+    f"<h2>{soil.capitalize()}</h2><p>{text}</p>"
+    for soil, text in (
+        ("sand", "Water runs through it. Water every day in a hot week, for a short time, and mulch."),
+        ("loam", "Holds what it gets for two or three days. Put a finger in: damp at the second joint is enough."),
+        ("clay", "Takes water slowly and keeps it long. Water once or twice a week, for twice as long as sand."),
+        ("pots", "Dry out by noon. Give water in the morning until it runs out below, and again in the evening."),
+    )
+)
+SITE = {
+    "watering.html": f"<html><head><title>Watering</title></head><body><article>{WATERING * 3}</article></body></html>"
+}
+"""File of the site -> its content."""
+
 COMMITS = (
     ("The beds and what they need", {"README.md": README, "src/beds.json": BEDS}),
     ("Water what is dry", {"src/water.py": WATER, "src/sensors.py": SENSORS, "src/valves.py": VALVES}),
@@ -193,12 +235,22 @@ def server_entries(folder: Path) -> dict[str, dict[str, Any]]:
     project, home = folder / "garden", folder / "home"
     home.mkdir(parents=True)
     create_repository(project)
+    node_path, node_home = node_packages(json.dumps({"private": True, "dependencies": NODE_PACKAGES}))
+    node, packages = str(node_path), Path(node_home) / "node_modules"
     commands = {
         "filesystem": [*npm("filesystem"), str(project)],
         "memory": npm("memory"),
         "git": pypi("git"),
         "time": [*pypi("time"), "--local-timezone", "UTC"],
         "everything": [*npm("everything"), "stdio"],
+        "fetch": [
+            str(Path(python_with(FETCH)).with_name("mcp-server-fetch")),
+            "--ignore-robots-txt",
+            "--allow-private-ips",
+        ],
+        "thinking": [node, str(packages / "@modelcontextprotocol/server-sequential-thinking/dist/index.js")],
+        # Listed, and never called: no browser is opened.
+        "playwright": [node, str(packages / "@playwright/mcp/cli.js"), "--headless"],
     }
     env = {"HOME": str(home), "MEMORY_FILE_PATH": str(home / "memory.jsonl"), "GIT_CONFIG_NOSYSTEM": "1"}
     return {name: {"command": command, "args": args, "env": env} for name, (command, *args) in commands.items()}

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 PACKAGE = Path(louver.__file__).parent
+_WATCH = PACKAGE / "concurrency" / "stalls.py"
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _LOOP = asyncio.Runner.run.__code__
 """Below it on the stack are frames of the command, not of a request."""
@@ -52,20 +53,23 @@ class Recorder:
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
-        self._sent = 0
+        self._received: int | None = None
+        self._sent: int | None = None
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         """Record an event."""
         if event == "call" and (file := _file(frame)) is not None:
             self._entries.append(Entry(file, frame.f_code.co_qualname, _depth(frame)))
-        elif event == "c_call" and _is_tcp_send(argument):
+        elif event == "c_call" and _is_tcp(argument, "send", "sendmsg"):
             self._sent = len(self._entries)
+        elif event == "c_call" and self._received is None and _is_tcp(argument, "recv", "recv_into"):
+            self._received = len(self._entries)
 
     def take(self) -> list[Entry]:
-        """The entries since the last time; where something was sent over TCP, up to the last send: the answer."""
-        entries, sent = self._entries, self._sent
-        self._entries, self._sent = [], 0
-        return entries[:sent] if sent else entries
+        """The entries since the last time; over TCP, from the first receipt to the last send: the answer."""
+        entries, path = self._entries, slice(self._received, self._sent)
+        self._entries, self._received, self._sent = [], None, None
+        return entries[path]
 
 
 @contextmanager
@@ -90,7 +94,8 @@ def _file(frame: FrameType) -> str | None:
 @cache
 def _in_package(name: str) -> str | None:
     path = Path(name)
-    return path.relative_to(PACKAGE).as_posix() if path.is_relative_to(PACKAGE) else None
+    # What watches the event loop between two callbacks is no part of a request.
+    return path.relative_to(PACKAGE).as_posix() if path.is_relative_to(PACKAGE) and path != _WATCH else None
 
 
 def _depth(frame: FrameType | None) -> int:
@@ -101,10 +106,10 @@ def _depth(frame: FrameType | None) -> int:
     return depth
 
 
-def _is_tcp_send(function: Any) -> bool:
+def _is_tcp(function: Any, *names: str) -> bool:
     # asyncio wakes its loop by a socket too, of another family.
-    to = getattr(function, "__self__", None)
-    return isinstance(to, socket.socket) and to.family == socket.AF_INET and function.__name__ in ("send", "sendmsg")
+    of = getattr(function, "__self__", None)
+    return isinstance(of, socket.socket) and of.family == socket.AF_INET and function.__name__ in names
 
 
 def _answer_lines(recorder: Recorder) -> None:

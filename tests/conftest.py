@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 from itertools import count, pairwise
 from pathlib import Path
@@ -18,6 +19,8 @@ from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from fixtures import stalls
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 _OPTIONS = {"deadline": None, "suppress_health_check": _SLOW, "derandomize": "CI" in os.environ}
@@ -33,9 +36,13 @@ OF_CORE = "tests/core/"
 """Where all cases are taken: each line of the core is covered every day, and a case costs milliseconds."""
 
 OF_PROCESSES = tuple(
-    f"tests/{folder}/" for folder in ("cli", "conformance", "docs", "gateway", "hosts", "policy", "state")
+    f"tests/{folder}/" for folder in ("cli", "conformance", "desk", "docs", "gateway", "hosts", "lua", "policy", "team")
 )
 """Where cases start processes or gateways: there one case is enough, and the tables together try every door."""
+
+# What is imported is compiled once, and not by each of the many programs that tests start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 COLLECTED = pytest.StashKey[list[pytest.Item]]()
 """All tests that were found, those of the other tier too."""
@@ -58,12 +65,13 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    # Half of their time tests wait for processes.
-    return 2 * len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+    # Tests wait for processes, which run meanwhile: with twice as many workers both wait for a processor.
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else None
 
 
 def pytest_configure(config):
     settings.load_profile("deep" if config.option.deep else "everyday")
+    stalls.install()
 
 
 def pytest_collectstart(collector):
@@ -128,9 +136,18 @@ def pytest_terminal_summary(terminalreporter, config):
 @pytest.fixture
 def by_words(monkeypatch):
     """Searches by words alone, as without the extra `meaning`."""
-    monkeypatch.setattr("louver.catalogue.search.ranking_cache.word_vectors", lambda _folder: None)
+    monkeypatch.setattr("louver.catalogue.search.ranking.word_vectors", lambda _folder: None)
 
 
 @pytest.fixture(scope="session")
 def anyio_backend():
-    return "asyncio"
+    return "asyncio", {"loop_factory": stalls.watched_loop}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    stalls.LONG.clear()
+    result = yield
+    if stalls.LONG and item.get_closest_marker("may_stall") is None:
+        pytest.fail("\n".join(f"a turn of the event loop took {turn}" for turn in stalls.LONG))
+    return result

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from fuzz.judges import JUDGES
 from fuzz.laws import Subject
 from fuzz.requests import Request, random_request
-from fuzz.schemas import Draft, constant, random_schema
+from fuzz.schemas import NAMES, Draft, constant, random_schema
 from fuzz.shapings import random_shaping, with_nulls, with_texts
 from fuzz.values import grown
+from louver.core.paths.path import FieldPath
 
 if TYPE_CHECKING:
     from louver.core.shaping.options import Shaping
@@ -73,6 +74,37 @@ def triples(draw: st.DrawFn) -> Triple:
     value = next((value for value in tried if valid is not None and valid(value)), None)
     assume(value is not None)
     return Triple(draft, schema, value, random_request(rng, [value]))
+
+
+@st.composite
+def wrapped_triples(draw: st.DrawFn) -> Triple:
+    """Valid triples of a schema that looks like the SDK's wrapper.
+
+    Most are open. The value may have members beside `result`, or more than is declared within it. Paths are dotted,
+    with the wrapper's name or without, or absolute.
+    """
+    rng = draw(randoms())
+    within = random_schema(rng, "2020-12")
+    held = grown(rng, within, "2020-12")
+    assume(isinstance(within, dict))
+    if isinstance(within.get("properties"), dict) and rng.random() < 0.3:
+        # It declares less than the value has.
+        within = {**within, "properties": dict(list(within["properties"].items())[1:])}
+    rest = rng.choice(({}, {}, {"additionalProperties": True}, {"additionalProperties": False}))
+    definitions = {name: within.pop(name) for name in ("$defs", "$schema") if name in within}
+    schema = {"type": "object", "properties": {"result": within}, "required": ["result"], **rest, **definitions}
+    names = rng.sample(NAMES, rng.choice((0, 1, 1, 2)))
+    value = {"result": held, **{name: constant(rng) for name in names}}
+    valid = Subject(schema, "2020-12", JUDGE).valid
+    assume(valid is not None and valid(value))
+    asked = random_request(rng, [value, held])
+    return Triple("2020-12", schema, value, Request(asked.mode, tuple(_in_a_form(rng, each) for each in asked.fields)))
+
+
+def _in_a_form(rng: Random, text: str) -> str:
+    path = FieldPath.parse(text, deep=True)
+    is_plain = path.deep or not path.steps or rng.random() < 0.5
+    return text if is_plain else str(FieldPath(path.steps, absolute=True))
 
 
 @st.composite

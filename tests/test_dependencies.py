@@ -53,9 +53,9 @@ def test_what_is_imported_is_a_dependency_and_the_other_way_round():
     assert sorted(declared - set().union(*found.values())) == []
 
 
-def test_extras_are_for_scripts_operation_and_word_vectors():
+def test_extras_are_for_scripts_operation_word_vectors_and_toon():
     """Ours: everything else that makes answers faster or safer is always there."""
-    assert EXTRAS.keys() == {"keyring", "lua", "meaning", "metrics", "postgres", "redis"}
+    assert EXTRAS.keys() == {"keyring", "lua", "meaning", "metrics", "postgres", "redis", "toon"}
 
 
 def test_every_dependency_has_a_lowest_and_a_highest_version():

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from fixtures.forking import PYTHON
 from fixtures.process import http_process
-from server.reading import URI, grants_in
+from steps.reading import URI, grants_in
 
 SERVER = Path(__file__).parent / "fixtures" / "disclosing.py"
 MODES = {"2025-11-25": "legacy", "2026-07-28": "auto"}

@@ -11,10 +11,12 @@ from mcp.server import MCPServer, Server
 from mcp.server.connection import Connection
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
-from louver.server import sdk_internals
+from louver.sdk import internals as internals
 
 SRC = Path(__file__).parents[1] / "src"
-IN = SRC / "louver" / "server" / "sdk_internals.py"
+IN = SRC / "louver" / "sdk" / "internals.py"
+DOCUMENTED = SRC / "louver" / "concurrency" / "stalls.py"
+"""Where `sys._current_frames` is used, which Python's documentation lists despite its name."""
 
 
 def is_private(dotted):
@@ -39,13 +41,13 @@ def test_no_other_module_imports_a_private_name():
     found = {str(file): [*private_imports(ast.parse(text))] for file, text in files.items()}
     assert {file: names for file, names in found.items() if names} == {}
     # pyright, which is strict about `src`, finds what is used by a private attribute.
-    assert [file for file, text in files.items() if "reportPrivateUsage" in text] == [IN]
+    assert {file for file, text in files.items() if "reportPrivateUsage" in text} == {IN, DOCUMENTED}
 
 
 def test_an_mcp_server_has_a_lowlevel_server():
     """Ours, pinned."""
     server = MCPServer("s")
-    lowlevel = sdk_internals.lowlevel_of(server)
+    lowlevel = internals.lowlevel_of(server)
     assert isinstance(lowlevel, Server)
     assert server.middleware is lowlevel.middleware
 
@@ -53,7 +55,7 @@ def test_an_mcp_server_has_a_lowlevel_server():
 def test_a_handler_of_streams_has_a_bus():
     """Ours, pinned."""
     bus = InMemorySubscriptionBus()
-    assert sdk_internals.bus_of(ListenHandler(bus)) is bus
+    assert internals.bus_of(ListenHandler(bus)) is bus
 
 
 @pytest.mark.anyio
@@ -63,7 +65,7 @@ async def test_a_session_has_a_connection(mode):
     seen = []
 
     async def look(ctx, call_next):
-        seen.append(sdk_internals.connection_of(ctx.session))
+        seen.append(internals.connection_of(ctx.session))
         return await call_next(ctx)
 
     server = MCPServer("s", middleware=[look])

@@ -17,35 +17,40 @@ CHANGES = {
 
 OWN_PROCESSES = {
     "louver.cli": "the command's",
-    "louver.gateway.scripting.confine": "a child's that runs scripts",
-    "louver.gateway.scripting.fork_server": "of whose forks run scripts",
+    "louver.team.workers": "those of `louver serve --workers`",
+    "louver.lua.confine": "a child's that runs scripts",
+    "louver.lua.fork_server": "of whose forks run scripts",
 }
 """Modules, and packages, that have a process to themselves -> whose it is."""
 
 HELD = {
-    "louver.catalogue.files.shipped_views._read": "a file of the package, read once",
+    "louver.catalogue.files.views._read": "a file of the package, read once",
     "louver.catalogue.search.meaning_extra._read": "files, read once",
+    "louver.catalogue.search.meaning_extra._read_installed": "files, read once",
     "louver.catalogue.search.words._words": "what a pure function has given",
     "louver.concurrency.offload._CANCELLATION": "of the task",
     "louver.core.json._all_but": "what a pure function has given",
+    "louver.core.paths.find._text": "what a pure function has given",
     "louver.core.paths.path._read": "what a pure function has given",
+    "louver.core.policy.embedded_json._union": "what a pure function has given",
     "louver.core.policy.name_variants._kept": "what a pure function has given",
     "louver.core.projection.request._folded": "what a pure function has given",
     "louver.example._issue": "what a pure function has given",
     "louver.example._order": "what a pure function has given",
     "louver.example._person": "what a pure function has given",
     "louver.example._user": "what a pure function has given",
-    "louver.gateway.auth.caller_token.CALLER_TOKEN": "of the task",
-    "louver.gateway.auth.introspection.CLIENT_ADDRESS": "of the task",
+    "louver.gateway.front.auth.caller_token.CALLER_TOKEN": "of the task",
+    "louver.gateway.front.auth.introspection.CLIENT_ADDRESS": "of the task",
     "louver.gateway.config.validate._validator": "a schema of the package, read once",
     "louver.gateway.config.validate.schema": "a schema of the package, read once",
-    "louver.gateway.login.flow._IN_FLOW": "of the task",
-    "louver.gateway.login.seal_key._UNANSWERED": "questions to the user, who is one for all",
-    "louver.gateway.middleware.picker_app._document": "a file of the package, read once",
-    "louver.http1.pool.ssl_context": "whom the machine trusts, read once",
+    "louver.team.login.flow._IN_FLOW": "of the task",
+    "louver.team.login.stores.seal_key._UNANSWERED": "questions to the user, who is one for all",
+    "louver.gateway.back.session._numbers": "the numbers of sessions with servers: no two are the same",
+    "louver.desk.picker_app._document": "a file of the package, read once",
+    "louver.http1.pool._certificates": "whom the machine trusts, read once",
     "louver.http1.server._header_line": "what a pure function has given",
-    "louver.server.middleware._outermost": "of the task",
-    "louver.server.request._numbers": "the numbers of connections, for the log",
+    "louver.steps.audit.database._digest": "what a pure function has given",
+    "louver.steps.request._numbers": "the numbers of connections, for the log",
 }
 """What modules hold that changes -> why it may."""
 

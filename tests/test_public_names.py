@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 
 import louver
-from louver.client.options import ClientOptions
+from louver.client.target import ClientOptions
 
 COMMAND = ("louver.__main__",)
 

@@ -36,9 +36,9 @@ from louver.catalogue.entry import Entry
 from louver.core.projection.view import Views
 from louver.core.schema.infer import infer
 from louver.errors import UnknownField
-from louver.protocol.names import EXTRAS
-from louver.server.calls.request import RequestOptions
-from louver.server.calls.unmatched import note_by_schema
+from louver.steps.calls.request import RequestOptions
+from louver.steps.calls.unmatched import note_by_schema
+from louver.wire.names import EXTRAS
 
 ROOT = FOLDER.parents[1]
 SERVER = Path(build_server.__code__.co_filename)

@@ -31,12 +31,15 @@ SCENARIOS = (
     "wire",
     "gateway",
     "serving",
+    "limit",
     "search",
     "disclosure",
     "sessions",
     "lua",
     "processes",
+    "growth",
     "workers",
+    "soak",
 )
 """The modules, in the order in which they run."""
 
@@ -49,11 +52,13 @@ class Setting:
         rounds: How often each candidate takes its turn.
         most_bytes: The size of the largest payload.
         peers: Whether also what must be downloaded is measured.
+        minutes: How long the soak goes on.
     """
 
     rounds: int
     most_bytes: int = SIZES["10 MB"]
     peers: bool = True
+    minutes: float = 10
 
     def sizes(self, most: str) -> list[int]:
         """The sizes of payloads, up to the one called `most`."""

@@ -26,7 +26,7 @@ from examples.company import build_server
 from louver.core.json import compact
 from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
-from louver.server.sdk import StepMiddleware
+from louver.sdk.adapter import StepMiddleware
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -86,7 +86,7 @@ async def one_tool() -> str:
         # The client gives up asking for the revision if the company takes long to start.
         await gateway.open()
         server = Server("louver")
-        server.middleware[:] = [StepMiddleware([lambda request, _call_next: gateway.answer(request)])]
+        server.middleware[:] = [StepMiddleware(gateway.answer)]
         async with Client(server) as client:
             tools = (await client.list_tools()).tools
             return compact([tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in tools])

@@ -17,6 +17,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from subprocess import DEVNULL, PIPE
@@ -27,6 +28,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from benchmarks.conversation import HANDSHAKE, MODERN, OPENING, Conversation
 from benchmarks.measuring import row
 from benchmarks.payloads import SEED
+from benchmarks.process_tree import processor_s
 from benchmarks.proxies import LOUVER, STDIO_UPSTREAM, louver, upstream
 from benchmarks.results import TWIN, Group
 
@@ -70,23 +72,21 @@ def run(setting: Setting) -> Iterator[Group]:
 def _processor_time(setting: Setting, gateway: Serving) -> Group:
     with ExitStack() as stack:
         works = {version: _call(stack, gateway, version) for version in (MODERN, HANDSHAKE)}
-        turns = {name: _seconds_of(gateway.process, work) for name, work in with_twin(works, MODERN).items()}
+        used_s = partial(processor_s, gateway.process)
+        turns = {name: turn_of(used_s, work, CALLS) for name, work in with_twin(works, MODERN).items()}
         return measured("processor time", "issues", 1_000, MODERN, turns, setting.rounds)
 
 
-def _seconds_of(process: int, work: Request) -> Callable[[], float]:
+def turn_of(used_s: Callable[[], float], request: Request, calls: int) -> Callable[[], float]:
+    """Gives the processor time of a call, in seconds; `used_s` is what was used so far."""
+
     def turn() -> float:
-        before = _processor_seconds(process)
-        for _ in range(CALLS):
-            work.send()
-        return (_processor_seconds(process) - before) / CALLS
+        before = used_s()
+        for _ in range(calls):
+            request.send()
+        return (used_s() - before) / calls
 
     return turn
-
-
-def _processor_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _many_clients(setting: Setting, version: str, servers: Mapping[str, Serving]) -> Group:

@@ -4,7 +4,7 @@
     louver.attach(server)
     async with louver.Client(server) as client: await client.call_tool("get_user", {"user_id": 7}, include=["name"])
 
-What needs the MCP SDK, or the gateway, is imported on first use.
+All but the errors is imported on first use.
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.core.projection.plan import Plan, compile_projection
-from louver.core.projection.request import Projection
-from louver.core.schema.relax import relax
 from louver.errors import (
     AuditFailed,
     AuthUnavailable,
@@ -71,14 +68,17 @@ from louver.errors import (
 )
 
 if TYPE_CHECKING:
-    from louver.client.client import Client
-    from louver.client.result import DryRun, ProjectedResult, Stats
-    from louver.client.sync import SyncClient
+    from louver.catalogue.search.ranking import Ranking
+    from louver.client.call import DryRun, ProjectedResult, Stats
+    from louver.client.client import Client, SyncClient
+    from louver.core.projection.plan import Plan, compile_projection
+    from louver.core.projection.request import Projection
+    from louver.core.schema.relax import relax
     from louver.gateway.gateway import Gateway
-    from louver.protocol.hint import hint
-    from louver.server.attach import attach
-    from louver.server.calls.warnings import Warnings
-    from louver.server.results.results import KeptResults
+    from louver.sdk.attach import attach
+    from louver.steps.calls.warnings import Warnings
+    from louver.steps.results.results import KeptResults
+    from louver.wire.hint import hint
 
 __version__ = "0.1.0"
 
@@ -114,6 +114,7 @@ __all__ = [
     "Projection",
     "ProjectionLimit",
     "ProjectionRequired",
+    "Ranking",
     "RateLimited",
     "SandboxBusy",
     "SandboxCallLimit",
@@ -153,16 +154,21 @@ __all__ = [
 ]
 
 _LAZY: Final = {
-    "attach": "louver.server.attach",
+    "attach": "louver.sdk.attach",
     "Client": "louver.client.client",
-    "DryRun": "louver.client.result",
+    "compile_projection": "louver.core.projection.plan",
+    "DryRun": "louver.client.call",
     "Gateway": "louver.gateway.gateway",
-    "hint": "louver.protocol.hint",
-    "KeptResults": "louver.server.results.results",
-    "ProjectedResult": "louver.client.result",
-    "Stats": "louver.client.result",
-    "SyncClient": "louver.client.sync",
-    "Warnings": "louver.server.calls.warnings",
+    "hint": "louver.wire.hint",
+    "KeptResults": "louver.steps.results.results",
+    "Plan": "louver.core.projection.plan",
+    "ProjectedResult": "louver.client.call",
+    "Projection": "louver.core.projection.request",
+    "Ranking": "louver.catalogue.search.ranking",
+    "relax": "louver.core.schema.relax",
+    "Stats": "louver.client.call",
+    "SyncClient": "louver.client.client",
+    "Warnings": "louver.steps.calls.warnings",
 }
 
 

@@ -22,6 +22,9 @@ class LouverError(Exception):
 
     code: ClassVar[str] = "LOUVER_ERROR"
 
+    def __init_subclass__(cls, code: str | None = None) -> None:
+        cls.code = code or cls.code
+
     def __init__(self, message: str, **fields: Any) -> None:
         super().__init__(message)
         self.message = message
@@ -32,10 +35,8 @@ class LouverError(Exception):
         return {"code": self.code, "message": _encodable(self.message), **self.fields}
 
 
-class InvalidProjection(LouverError):
+class InvalidProjection(LouverError, code="INVALID_PROJECTION"):
     """A request that is not a valid projection."""
-
-    code = "INVALID_PROJECTION"
 
 
 class InvalidPath(InvalidProjection):
@@ -56,25 +57,19 @@ class InvalidPath(InvalidProjection):
         self.path, self.offset, self.expected = path, offset, expected
 
 
-class ProjectionLimit(InvalidProjection):
-    """A request over one of the bounds of `louver.limits`."""
-
-    code = "PROJECTION_LIMIT"
+class ProjectionLimit(InvalidProjection, code="PROJECTION_LIMIT"):
+    """A request over one of the bounds of its reference (`docs/reference/limits.md`)."""
 
 
-class UnknownField(InvalidProjection):
+class UnknownField(InvalidProjection, code="UNKNOWN_FIELD"):
     """A strict request for a field that the tool's schema does not know."""
 
-    code = "UNKNOWN_FIELD"
 
-
-class UnknownView(InvalidProjection):
+class UnknownView(InvalidProjection, code="UNKNOWN_VIEW"):
     """A request for a view that the tool does not have."""
 
-    code = "UNKNOWN_VIEW"
 
-
-class UnfitType(InvalidProjection):
+class UnfitType(InvalidProjection, code="UNFIT_TYPE"):
     """A requested type that no answer of the tool can have.
 
     Args:
@@ -85,63 +80,33 @@ class UnfitType(InvalidProjection):
         suggestion: The path that was probably meant.
     """
 
-    code = "UNFIT_TYPE"
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        path: str | None = None,
-        takes: list[str] | None = None,
-        has: list[str] | None = None,
-        suggestion: str | None = None,
-    ) -> None:
-        super().__init__(message, path=path, takes=takes, has=has, suggestion=suggestion)
-
-
-class ProjectionRequired(LouverError):
+class ProjectionRequired(LouverError, code="PROJECTION_REQUIRED"):
     """A request with `required: true` where no projection is possible."""
 
-    code = "PROJECTION_REQUIRED"
 
-
-class OutputInvalid(LouverError):
+class OutputInvalid(LouverError, code="OUTPUT_INVALID"):
     """A kept value that does not satisfy its projected schema."""
 
-    code = "OUTPUT_INVALID"
 
-
-class Withheld(LouverError):
+class Withheld(LouverError, code="WITHHELD"):
     """An answer withheld under a field policy: no part of it is known to be visible. `correlation_id` is in the log."""
 
-    code = "WITHHELD"
 
-    def __init__(self, message: str, *, correlation_id: str | None = None) -> None:
-        super().__init__(message, correlation_id=correlation_id)
-
-
-class InvalidAnswer(LouverError):
+class InvalidAnswer(LouverError, code="INVALID_ANSWER"):
     """An answer that is not a result, or contradicts its own receipt or the request."""
 
-    code = "INVALID_ANSWER"
 
-
-class InvalidQuery(LouverError):
+class InvalidQuery(LouverError, code="INVALID_QUERY"):
     """A query for tools that is not plain text of the right length."""
 
-    code = "INVALID_QUERY"
 
-
-class InvalidCursor(LouverError):
+class InvalidCursor(LouverError, code="INVALID_CURSOR"):
     """A cursor that does not belong to this query, caller and catalogue."""
 
-    code = "INVALID_CURSOR"
 
-
-class RateLimited(LouverError):
+class RateLimited(LouverError, code="RATE_LIMITED"):
     """A caller over its rate limit."""
-
-    code = "RATE_LIMITED"
 
 
 class UpstreamError(LouverError):
@@ -150,59 +115,42 @@ class UpstreamError(LouverError):
     goes_on: bool = False  # the upstream may still be processing the request
 
 
-class UpstreamUnavailable(UpstreamError):
+class UpstreamUnavailable(UpstreamError, code="UPSTREAM_UNAVAILABLE"):
     """An upstream that is unavailable, or ended during the call."""
 
-    code = "UPSTREAM_UNAVAILABLE"
 
-
-class TooManyProcesses(UpstreamUnavailable):
+class TooManyProcesses(UpstreamUnavailable, code="TOO_MANY_PROCESSES"):
     """An upstream over stdio that is not started, since the gateway runs as many processes as it may."""
 
-    code = "TOO_MANY_PROCESSES"
 
-
-class LoginRequired(UpstreamUnavailable):
+class LoginRequired(UpstreamUnavailable, code="LOGIN_REQUIRED"):
     """An upstream at which somebody has to log in first; the message holds the command."""
 
-    code = "LOGIN_REQUIRED"
 
-
-class LoginFailed(UpstreamUnavailable):
+class LoginFailed(UpstreamUnavailable, code="LOGIN_FAILED"):
     """A login that cannot be made, renewed, or kept."""
 
-    code = "LOGIN_FAILED"
 
-
-class UpstreamTimeout(UpstreamError):
+class UpstreamTimeout(UpstreamError, code="UPSTREAM_TIMEOUT"):
     """An upstream that did not answer in time."""
 
-    code = "UPSTREAM_TIMEOUT"
     goes_on = True
 
 
-class UpstreamTooLarge(UpstreamError):
+class UpstreamTooLarge(UpstreamError, code="UPSTREAM_TOO_LARGE"):
     """An upstream's answer that is larger than the gateway accepts."""
 
-    code = "UPSTREAM_TOO_LARGE"
 
-
-class UpstreamInvalidOutput(UpstreamError):
+class UpstreamInvalidOutput(UpstreamError, code="UPSTREAM_INVALID_OUTPUT"):
     """An upstream's answer that is not strict JSON, or not an answer at all."""
 
-    code = "UPSTREAM_INVALID_OUTPUT"
 
-
-class ToolChanged(UpstreamError):
+class ToolChanged(UpstreamError, code="TOOL_CHANGED"):
     """A tool that is blocked because its definition differs from the one first listed."""
 
-    code = "TOOL_CHANGED"
 
-
-class InvalidInput(LouverError):
+class InvalidInput(LouverError, code="INVALID_INPUT"):
     """Input of the command line, or of the client, that cannot be read."""
-
-    code = "INVALID_INPUT"
 
 
 class _Located(LouverError):
@@ -212,13 +160,11 @@ class _Located(LouverError):
         super().__init__(_where(file, line) + message, file=file, line=line)
 
 
-class InvalidConfig(_Located):
+class InvalidConfig(_Located, code="INVALID_CONFIG"):
     """A configuration of the gateway that cannot be used. The message never holds a value, which may be a secret."""
 
-    code = "INVALID_CONFIG"
 
-
-class InvalidView(_Located):
+class InvalidView(_Located, code="INVALID_VIEW"):
     """A view, or a file of views, that cannot be used.
 
     Args:
@@ -228,8 +174,6 @@ class InvalidView(_Located):
         keys: The keys that lead to the error within the view.
     """
 
-    code = "INVALID_VIEW"
-
     def __init__(
         self, message: str, *, file: str | None = None, line: int | None = None, keys: tuple[str, ...] = ()
     ) -> None:
@@ -237,61 +181,45 @@ class InvalidView(_Located):
         self.keys = keys
 
 
-class InvalidSchema(_Located):
+class InvalidSchema(_Located, code="INVALID_SCHEMA"):
     """A file with an output schema that cannot be used."""
 
-    code = "INVALID_SCHEMA"
 
-
-class InvalidDescription(_Located):
+class InvalidDescription(_Located, code="INVALID_DESCRIPTION"):
     """A file with a tool description that cannot be used."""
 
-    code = "INVALID_DESCRIPTION"
 
-
-class InvalidPolicy(_Located):
+class InvalidPolicy(_Located, code="INVALID_POLICY"):
     """A file with a field policy that cannot be used."""
 
-    code = "INVALID_POLICY"
 
-
-class InvalidGuidance(LouverError):
+class InvalidGuidance(LouverError, code="INVALID_GUIDANCE"):
     """A guidance rule that cannot be used."""
 
-    code = "INVALID_GUIDANCE"
 
-
-class UnknownResult(LouverError):
+class UnknownResult(LouverError, code="UNKNOWN_RESULT"):
     """A handle without a kept result for this caller."""
 
     # Unknown, expired and foreign handles are one error, so that no caller learns which it is.
-
-    code = "UNKNOWN_RESULT"
 
     def __init__(self) -> None:
         super().__init__("no result is kept here for you, or no more: call the tool again")
 
 
-class StateUnavailable(LouverError):
+class StateUnavailable(LouverError, code="STATE_UNAVAILABLE"):
     """The store of state that replicas share does not answer, or refuses."""
 
-    code = "STATE_UNAVAILABLE"
 
-
-class MissingToolSelection(LouverError):
+class MissingToolSelection(LouverError, code="MISSING_TOOL_SELECTION"):
     """A read of tool descriptions that names no tool; `examples` are valid URIs."""
-
-    code = "MISSING_TOOL_SELECTION"
 
     def __init__(self, examples: list[str]) -> None:
         message = "You must specify one or more tool names in the 'tools' parameter."
         super().__init__(message, examples=examples)
 
 
-class ToolDescriptionRequired(LouverError):
+class ToolDescriptionRequired(LouverError, code="TOOL_DESCRIPTION_REQUIRED"):
     """A call of a tool before its caller has read the tool's description, which is at `uri`."""
-
-    code = "TOOL_DESCRIPTION_REQUIRED"
 
     def __init__(self, tool: str, uri: str) -> None:
         # The message is that of 000; what a model does next is ours.
@@ -301,16 +229,12 @@ class ToolDescriptionRequired(LouverError):
         super().__init__(message, resource_uri=uri, next=f"{how}{also}.")
 
 
-class InvalidUri(LouverError):
+class InvalidUri(LouverError, code="INVALID_URI"):
     """A URI of tool descriptions, or of a kept result, that cannot be parsed."""
 
-    code = "INVALID_URI"
 
-
-class TooManyTools(LouverError):
+class TooManyTools(LouverError, code="TOO_MANY_TOOLS"):
     """A read of more descriptions than one answer holds."""
-
-    code = "TOO_MANY_TOOLS"
 
 
 class SandboxError(LouverError):
@@ -324,61 +248,43 @@ class SandboxError(LouverError):
         self.line, self.hint = line, hint
 
 
-class SandboxSyntax(SandboxError):
+class SandboxSyntax(SandboxError, code="SANDBOX_SYNTAX"):
     """A script that is not valid Lua, or too long."""
 
-    code = "SANDBOX_SYNTAX"
 
-
-class SandboxRuntime(SandboxError):
+class SandboxRuntime(SandboxError, code="SANDBOX_RUNTIME"):
     """A script that raised an error; a tool's failure that ended it is the `__cause__`."""
 
-    code = "SANDBOX_RUNTIME"
 
-
-class SandboxTimeout(SandboxError):
+class SandboxTimeout(SandboxError, code="SANDBOX_TIMEOUT"):
     """A script that took too long."""
 
-    code = "SANDBOX_TIMEOUT"
 
-
-class SandboxMemory(SandboxError):
+class SandboxMemory(SandboxError, code="SANDBOX_MEMORY"):
     """A script that needed too much memory."""
 
-    code = "SANDBOX_MEMORY"
 
-
-class SandboxCallLimit(SandboxError):
+class SandboxCallLimit(SandboxError, code="SANDBOX_CALL_LIMIT"):
     """A script with too many calls, or too large arguments or replies."""
 
-    code = "SANDBOX_CALL_LIMIT"
 
-
-class SandboxOutputLimit(SandboxError):
+class SandboxOutputLimit(SandboxError, code="SANDBOX_OUTPUT_LIMIT"):
     """A script with a result that is too large or too deep."""
 
-    code = "SANDBOX_OUTPUT_LIMIT"
 
-
-class SandboxCrashed(SandboxError):
+class SandboxCrashed(SandboxError, code="SANDBOX_CRASHED"):
     """A script with a process that ended, or was ended, without a result."""
 
-    code = "SANDBOX_CRASHED"
 
-
-class SandboxBusy(SandboxError):
+class SandboxBusy(SandboxError, code="SANDBOX_BUSY"):
     """A script over the number of scripts that may wait."""
 
-    code = "SANDBOX_BUSY"
 
-
-class SandboxUnavailable(SandboxError):
+class SandboxUnavailable(SandboxError, code="SANDBOX_UNAVAILABLE"):
     """Scripts cannot run here, or not contained as configured."""
 
-    code = "SANDBOX_UNAVAILABLE"
 
-
-class ToolFailed(LouverError):
+class ToolFailed(LouverError, code="TOOL_ERROR"):
     """A tool call that failed.
 
     Args:
@@ -387,45 +293,33 @@ class ToolFailed(LouverError):
         content: The content blocks of the tool's answer. No message holds them.
     """
 
-    code = "TOOL_ERROR"
-
     def __init__(self, message: str, *, tool: str, content: list[Any] | None = None) -> None:
         super().__init__(message, tool=tool)
         self.content: list[Any] = content or []
 
 
-class UnknownName(LouverError):
+class UnknownName(LouverError, code="UNKNOWN_NAME"):
     """A server or tool that does not exist; `nearest` are similar names, the most similar first."""
-
-    code = "UNKNOWN_NAME"
 
     def __init__(self, message: str, *, nearest: list[str] | None = None) -> None:
         super().__init__(message, nearest=nearest or [])
         self.nearest: list[str] = nearest or []
 
 
-class InvalidArguments(LouverError):
+class InvalidArguments(LouverError, code="INVALID_ARGUMENTS"):
     """Arguments that a built-in tool does not accept."""
 
-    code = "INVALID_ARGUMENTS"
 
-
-class NotReadOnly(LouverError):
+class NotReadOnly(LouverError, code="NOT_READ_ONLY"):
     """A sample call of a tool that is not annotated as read-only."""
 
-    code = "NOT_READ_ONLY"
 
-
-class AuditFailed(LouverError):
+class AuditFailed(LouverError, code="AUDIT_FAILED"):
     """An audit record, or a file of them, that cannot be written."""
 
-    code = "AUDIT_FAILED"
 
-
-class AuthUnavailable(LouverError):
+class AuthUnavailable(LouverError, code="AUTH_UNAVAILABLE"):
     """A token that cannot be checked: its issuer does not answer as it should."""
-
-    code = "AUTH_UNAVAILABLE"
 
 
 def _where(file: str | None, line: int | None) -> str:

@@ -1,16 +1,9 @@
-"""Middleware for a server of the MCP SDK, one class a feature; `louver.attach` puts all of it before one server.
+"""Louver as middleware of a server of the MCP SDK; `louver.attach` puts it before a server from outside.
 
-    server = MCPServer("shop", middleware=[ProjectionMiddleware(views="views"), SearchMiddleware()])
-
-Their order in the list does not matter. An instance belongs to one server.
+server = MCPServer("shop", middleware=[LouverMiddleware(views="views", search=True)])
 """
 
-from louver.catalogue.policy.principal import Principal
-from louver.server.middleware import (
-    DisclosureMiddleware,
-    PolicyMiddleware,
-    ProjectionMiddleware,
-    SearchMiddleware,
-)
+from louver.policy.principal import Principal
+from louver.sdk.middleware import FieldPolicy, LouverMiddleware
 
-__all__ = ["DisclosureMiddleware", "PolicyMiddleware", "Principal", "ProjectionMiddleware", "SearchMiddleware"]
+__all__ = ["FieldPolicy", "LouverMiddleware", "Principal"]

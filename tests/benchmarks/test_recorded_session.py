@@ -1,6 +1,5 @@
 """The recorded session is the same each time, and each exposure makes the calls that it needs."""
 
-import json
 import subprocess
 
 import pytest
@@ -8,9 +7,9 @@ from mcp_types import CallToolResult, TextContent, Tool
 
 from benchmarks import exposures
 from benchmarks.exposures import AgentSession
-from benchmarks.recorded_session import QUERIES, SESSION, Step, create_repository
+from benchmarks.recorded_session import EARLIER, FIELDS, QUERIES, SESSION, Step, create_repository
 from louver.core.json import compact
-from louver.protocol.names import ARGUMENT, DESCRIPTIONS_TOOL, GRANT_ARGUMENT
+from louver.wire.names import ARGUMENT, DESCRIPTIONS_TOOL
 
 pytestmark = pytest.mark.anyio
 
@@ -26,13 +25,15 @@ class FakeClient:
 
     async def call_tool(self, tool, arguments):
         self.calls.append((tool, arguments))
-        text = compact(self.answers.get(tool.replace("-", "_"), {}))
-        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=json.loads(text))
+        answer = self.answers.get(tool.replace("-", "_"), {})
+        text = answer if isinstance(answer, str) else compact(answer)
+        structured = answer if isinstance(answer, dict) else None
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
 
 
-async def calls_of(exposure, served, *, tools=(), views=None, server=""):
+async def calls_of(exposure, served, *, tools=(), fields=None, server=""):
     listed = [Tool(name=name, input_schema={"type": "object"}) for name in tools]
-    session = AgentSession({server: served}, listed, views or {})
+    session = AgentSession({server: served}, listed, fields or {})
     for _ in range(2):
         await exposure(session, STEP)
     return served.calls
@@ -48,11 +49,13 @@ def test_the_repository_is_the_same_each_time(tmp_path):
     assert len(heads) == 1
 
 
-def test_the_session_has_sixteen_calls_of_eight_tools():
+def test_the_session_has_eighteen_calls_of_ten_tools():
     """*Ours*: as the page says; and each tool has a query that finds it."""
-    assert len(SESSION) == 16
+    assert len(SESSION) == 18
     assert {step.tool for step in SESSION} == QUERIES.keys()
-    assert len(QUERIES) == 8
+    assert len(QUERIES) == 10
+    assert len({step.tool for step in SESSION[:EARLIER]}) == 8
+    assert FIELDS.keys() < QUERIES.keys()
 
 
 async def test_without_louver_a_server_is_asked_itself():
@@ -60,22 +63,30 @@ async def test_without_louver_a_server_is_asked_itself():
     assert await calls_of(exposures.direct, FakeClient(), server="memory") == [("search-nodes", STEP.arguments)] * 2
 
 
-async def test_a_view_is_asked_for_where_there_is_one():
+async def test_fields_are_named_where_the_model_knows_them():
     """*Ours*."""
     assert await calls_of(exposures.full, FakeClient()) == [("memory__search-nodes", STEP.arguments)] * 2
-    by_view = await calls_of(exposures.full, FakeClient(), views={("memory", "search-nodes"): "compact"})
-    assert by_view == [("memory__search-nodes", {**STEP.arguments, ARGUMENT: ["view:compact"]})] * 2
+    named = {**STEP.arguments, ARGUMENT: ["name"]}
+    by_fields = await calls_of(exposures.full, FakeClient(), fields={STEP.tool: ["name"]})
+    assert by_fields == [("memory__search-nodes", named)] * 2
 
 
-@pytest.mark.parametrize("grant", [None, "sealed"])
-async def test_a_description_is_read_once_and_its_grant_copied_into_each_call(grant):
+async def test_a_deferred_tool_is_searched_once_and_called_through_the_search(monkeypatch):
+    """*Ours*: one that is listed is called by its name."""
+    monkeypatch.setitem(QUERIES, STEP.tool, "search")
+    listed = ["search_tools", STEP.listed]
+    assert await calls_of(exposures.deferred, FakeClient(), tools=listed) == [(STEP.listed, STEP.arguments)] * 2
+    client = FakeClient(search_tools=f"{STEP.listed}{{}}")
+    search, *calls = await calls_of(exposures.deferred, client, tools=["search_tools"])
+    assert search == ("search_tools", {"query": "search"})
+    assert calls == [("search_tools", {"tool": STEP.listed, "arguments": STEP.arguments})] * 2
+
+
+async def test_a_description_is_read_once():
     """*Ours*: what 000 asks of a model."""
-    properties = {} if grant is None else {GRANT_ARGUMENT: {"const": grant}}
-    described = {STEP.listed: {"inputSchema": {"type": "object", "properties": properties}}}
-    read, *calls = await calls_of(exposures.minimal, FakeClient(**{DESCRIPTIONS_TOOL: described}))
+    read, *calls = await calls_of(exposures.minimal, FakeClient())
     assert read == (DESCRIPTIONS_TOOL, {"tools": [STEP.listed]})
-    granted = {} if grant is None else {GRANT_ARGUMENT: grant}
-    assert calls == [(STEP.listed, {**STEP.arguments, **granted})] * 2
+    assert calls == [(STEP.listed, STEP.arguments)] * 2
 
 
 async def test_in_discovery_all_is_found_once_and_called_by_a_script():

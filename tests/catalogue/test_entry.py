@@ -144,3 +144,33 @@ def test_in_text_the_place_of_a_shaping_may_be_written_with_the_wrapper_or_witho
     for at in ("in", "result.in"):
         known = entry(STRING, {"v": {"select": {"b": "a"}, "at": at}})
         assert known.plan_without_schema(Projection.view("v"), "result")({"in": {"a": 1, "c": 2}}) == {"in": {"b": 1}}
+
+
+def test_text_of_one_shape_is_data_unless_an_argument_names_its_content():
+    """VALUE.md: a file's own content is never touched."""
+    for argument, is_data in (
+        ({"id": {"type": "integer"}}, True),
+        ({"filePath": {"type": "string"}}, False),
+        ({"link": {"type": "string", "format": "uri"}}, False),
+        ({"of": {"type": "array", "items": {"properties": {"url": {}}}}}, False),
+    ):
+        tool = {"name": "t", "inputSchema": {"type": "object", "properties": argument}}
+        assert Entry(tool, Views(), learned=("id",)).answers_data == is_data, argument
+        assert not Entry(tool, Views()).answers_data
+
+
+def test_a_name_that_one_leaf_alone_has_means_that_leaf():
+    """VALUE.md; `id` is at the root too, and two have a `name`."""
+    named = {name: {"type": "string"} for name in ("id", "email", "name")}
+    people, owner = {"type": "object", "properties": named}, {"type": "object", "properties": {"name": {}}}
+    root = {"id": {}, "total": {}, "people": people, "owner": owner}
+    tool = entry({"type": "object", "properties": root})
+    for asked, meant in (
+        (["email"], ["people.email"]),
+        (["id"], ["id"]),
+        (["name"], ["name"]),
+        (["email", "total"], ["people.email", "total"]),
+        (["people"], ["people"]),
+    ):
+        assert tool.spelled_out(Projection.include(*asked)) == Projection.include(*meant), asked
+    assert tool.spelled_out(Projection.exclude("email")) == Projection.exclude("email")

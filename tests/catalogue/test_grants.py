@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp.server.request_state import AESGCMRequestStateCodec
 
-from louver.catalogue.grants import Grants
+from louver.catalogue.grants import GRANT_S, Grants
 from louver.errors import LouverError
-from louver.limits import GRANT_S, MAX_TOOLS_READ
+from louver.limits import CLOCKS_APART_S, MAX_TOOLS_READ
 
 ANN, BEN = ("client", "https://issuer.example", "ann"), ("client", "https://issuer.example", "ben")
 KEY, OTHER = b"k" * 32, "o" * 32
@@ -71,6 +71,15 @@ def test_it_is_good_for_an_hour(grants, clock):
     clock.now += GRANT_S - 1
     assert grants.admits(grant, ANN, "a", "1")
     clock.now += 1
+    assert not grants.admits(grant, ANN, "a", "1")
+
+
+def test_a_clock_that_is_put_back_does_not_prolong_it(grants, clock):
+    """TRUST.md: but that of another process may differ a little."""
+    grant = grants.seal(ANN, {"a": "1"})
+    clock.now -= CLOCKS_APART_S
+    assert grants.admits(grant, ANN, "a", "1")
+    clock.now -= 1
     assert not grants.admits(grant, ANN, "a", "1")
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.catalogue.learned import Learned, LearnedFields, learned_file, state_folder
+from louver.catalogue.learned import MAX_LEARNT_SAMPLES, Learned, LearnedFields, learned_file, state_folder
 from louver.errors import LouverError
-from louver.limits import LEARNT_AFTER, MAX_LEARNT_SAMPLES
+from louver.limits import LEARNT_AFTER
 
 ROWS = {"items": [{"id": 1, "text": "secret " * 20}, {"id": 2, "text": "secret " * 20}], "total": 2}
 

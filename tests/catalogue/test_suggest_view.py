@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from core.preview.test_field_sizes import values
-from louver.catalogue.files.shipped_views import COMPACT
-from louver.catalogue.files.views import ViewFile
+from louver.catalogue.files.views import COMPACT, ViewFile
 from louver.catalogue.suggest_view import suggest
 from louver.core.preview.field_sizes import size_of
+from louver.core.preview.preview import HEAVY_CHARACTERS
 from louver.core.schema.infer import infer
-from louver.limits import HEAVY_CHARACTERS, MAX_PATH_CHARACTERS, MAX_PATHS
+from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS
 from louver.shipped import folder
 
 LONG = (HEAVY_CHARACTERS + 1) * "x"

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from core.corpus import catalogue
 from fixtures.growth import superlinear
-from louver.catalogue.summary import summary
-from louver.limits import MAX_SUMMARY
+from louver.catalogue.summary import MAX_SUMMARY, summary
 
 CASES = {
     "one sentence": ("Get one issue.", "Get one issue."),

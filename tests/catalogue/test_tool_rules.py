@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from louver.catalogue.policy.principal import NOBODY, Principal
-from louver.catalogue.tool_rules import ToolRules
 from louver.errors import InvalidConfig
 from louver.gateway.config.read import as_config
+from louver.policy.principal import NOBODY, Principal
+from louver.policy.tool_rules import ToolRules
 
 TOOLS = [{"name": name, "description": name.upper()} for name in ("a1", "a2", "b1")]
 ADMIN = Principal("ann", "desk", frozenset({"read", "write"}), frozenset({"admin"}))

@@ -14,14 +14,13 @@ from jsonschema import Draft202012Validator
 
 from core.corpus import recordings
 from louver.catalogue.entry import Entry
-from louver.catalogue.files.shipped_views import COMPACT, FOLDERS, ready_views
-from louver.catalogue.files.views import ViewFile
+from louver.catalogue.files.views import COMPACT, FOLDERS, ViewFile, ready_views
 from louver.core.json import compact
 from louver.core.projection.plan import compile_projection
 from louver.core.projection.request import Projection
 from louver.core.projection.view import View, Views
-from louver.protocol.output import find_output
 from louver.shipped import folder
+from louver.wire.output import find_output
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "ready-views.md"

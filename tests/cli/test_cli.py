@@ -199,6 +199,7 @@ COMMANDS = ["serve", "check", "call tool", "explain --as nobody --tool t --polic
 """That are told a server."""
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     ("server", "told", "command"),
     in_turn(

@@ -21,11 +21,11 @@ from rich.console import Console
 from fixtures.command import louver
 from fixtures.forking import PYTHON
 from fixtures.model2vec import written
-from gateway.auth.issuer import issuer
+from gateway.front.auth.issuer import issuer
 from gateway.served import at, children, fixture, lives, serving
 from louver.cli import terminal
 from louver.cli.commands import call
-from louver.cli.signals import by_signal
+from louver.cli.process import by_signal
 
 LOUVER = [PYTHON, "-m", "louver"]
 EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"
@@ -227,7 +227,7 @@ def test_the_servers_of_a_file_are_called_through_the_gateway(config, tmp_path, 
 
 
 def test_the_status_of_a_refusal_is_told(example, tmp_path):
-    """The SDK's client does not say it. What to do about a missing token is said, and works."""
+    """Ours. What to do about a missing token is said, and works."""
     lines = louver("token", "--subject", "ann").stdout.splitlines()
     tokens = tmp_path / "tokens.json"
     tokens.write_text(json.dumps({"tokens": json.loads(f"{{{lines[1]}}}")}))
@@ -245,23 +245,31 @@ def test_the_status_of_a_refusal_is_told(example, tmp_path):
         conforms = louver("conformance", *checks, "--url", guarded.url, "--token", token)
     wrong = louver("call", *PROFILE, "--url", example.replace("/mcp", "/other"))
     assert (refused.returncode, wrong.returncode) == (1, 1)
-    assert "(HTTP 401): it wants a token; give the file that holds it by --token" in refused.stderr
-    assert wrong.stderr == "louver: the server cannot be opened: Not Found (HTTP 404)\n"
+    assert "louver login --url URL (with a token: --token FILE)" in refused.stderr
+    assert wrong.stderr.startswith("louver: the server cannot be opened: ")
+    assert "HTTP 404" in wrong.stderr
     assert (done.returncode, json.loads(done.stdout)) == (0, {"name": "Ruben Keller"}), done.stderr
     assert "get_user_profile" in tools.stdout
     assert (conforms.returncode, "fail" in conforms.stdout) == (0, False), conforms.stdout
 
 
 @pytest.mark.parametrize(
-    ("kind", "body"), [(JSON, b'{"secret": 7}'), (JSON, b'{"secret": 7'), (EVENTS, b"data: 7\n\n")]
+    ("kind", "body", "told"),
+    [
+        (JSON, b'{"secret": 7}', "the upstream sends what cannot be used: no JSON-RPC message"),
+        (JSON, b'{"secret": 7', "the upstream sends what cannot be used: not strictly JSON"),
+        (EVENTS, b"data: 7\n\n", "without an answer"),
+    ],
 )
-def test_what_is_no_answer_is_not_quoted(kind, body):
+def test_what_is_no_answer_is_not_quoted(kind, body, told):
     """Ours: the SDK's client would."""
     with issuer() as (made, url):
         made.answers["/mcp"] = (200, body, {"content-type": kind})
         done = louver("call", *PROFILE, "--url", f"{url}/mcp")
     assert done.returncode == 1
-    assert done.stderr == "louver: the server cannot be opened: it answers with what is no message of JSON-RPC\n"
+    assert done.stderr.startswith("louver: the server cannot be opened: ")
+    assert told in done.stderr
+    assert "7" not in done.stderr
 
 
 def test_what_a_server_writes_beside_the_protocol_is_not_quoted():

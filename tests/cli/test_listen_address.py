@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from fixtures.tables import in_turn
-from gateway.auth.guarded import token_file
+from gateway.front.auth.guarded import token_file
 from gateway.gateways import LOUVER
 from gateway.served import Served, config, fixture, stateless
 from louver.cli.listen_address import ListenAddress
@@ -61,7 +61,7 @@ def test_other_machines_are_never_served_without_a_token(server, address):
     """TRUST.md: `--no-auth` for loopback; GATEWAY.md: listening elsewhere without authentication is refused."""
     err = refused(*server, "--http", address, "--no-auth")
     assert "--no-auth is for a loopback address, for example 127.0.0.1" in err
-    assert "leave it out, so that clients need the printed token, or set 'auth' in the configuration" in err
+    assert "leave it out, so that clients need a token, or set 'auth' in the configuration" in err
 
 
 @pytest.mark.parametrize("at", ["127.0.0.1:0", "127.0.0.2:0", "[::1]:0", "localhost:0"])

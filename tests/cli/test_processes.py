@@ -14,9 +14,9 @@ from fixtures.command import louver
 from fixtures.forking import PYTHON
 from gateway.served import fixture
 from louver.cli.options import build_parser
-from louver.server.audit.writer import AuditWriter
-from louver.server.savings.database import SavingsKey, add
-from server.audited import ANN, record
+from louver.steps.audit.writer import AuditWriter
+from louver.steps.savings.database import SavingsKey, add
+from steps.audited import ANN, record
 
 HONEST = [PYTHON, str(Path(__file__).parents[2] / "conformance" / "broken" / "honest.py")]
 READS = {"name": "t", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from gateway.raw import INFO, STATELESS
 from gateway.served import fixture
 
 LOUVER = [sys.executable, "-m", "louver"]
@@ -46,6 +47,19 @@ def test_a_closed_input_is_an_empty_one():
     assert (served.returncode, served.stdout, "Traceback" in served.stderr) == (0, "", False)
     projected = louver("<&-", "project", "--include", "a")
     assert (projected.returncode, projected.stderr) == (2, "louver: standard input:1: not JSON: Expecting value\n")
+
+
+def test_an_open_stream_does_not_hold_the_end_of_the_example(tmp_path):
+    """Step 20: a client that listens closes the input, and waits for the end."""
+    names = ("protocolVersion", "clientInfo", "clientCapabilities")
+    values = (STATELESS, INFO, {})
+    meta = {f"io.modelcontextprotocol/{name}": value for name, value in zip(names, values, strict=True)}
+    params = {"_meta": meta, "notifications": {"toolsListChanged": True}}
+    listening = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
+    (tmp_path / "input").write_text(json.dumps(listening) + "\n")
+    done = louver(f"<{tmp_path / 'input'}", "serve", "--example")
+    assert done.returncode == 0
+    assert "acknowledged" in done.stdout
 
 
 def test_what_is_told_does_not_go_elsewhere_where_nobody_hears_it():

@@ -5,7 +5,7 @@ from mcp.server import Server
 
 import louver
 from examples.company import build_server
-from server.profiles import CANARY, PROFILE, SCHEMA, lowlevel, structured, tool
+from steps.profiles import CANARY, PROFILE, SCHEMA, lowlevel, structured, tool
 
 MODES = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 """How a client opens a connection of each revision."""

@@ -1,5 +1,7 @@
 """Calls of honest servers: those that project, those that do not, and those that leave it at that."""
 
+import json
+
 import anyio
 import mcp_types as types
 import pytest
@@ -147,6 +149,56 @@ async def test_json_in_a_text_is_projected_and_read(mode):
     assert result.data == again.data == {"users": {"total": 200}}
     assert result.receipt.schema_source == "inferred"
     assert satisfies(result)
+
+
+@pytest.mark.parametrize("said", ['{"a": "a long text"}', "a long text in words"])
+@pytest.mark.parametrize("view", [{"maxString": 5}, {"select": {"x": "a"}}, {"include": ["a"], "dropNulls": True}])
+async def test_text_of_a_tool_with_a_shaping_view_is_read(mode, said, view):
+    """Ours: each such view adds a branch to the listed schema."""
+    server = MCPServer("texts")
+
+    @server.tool(meta=louver.hint(views={"v": view}))
+    def export() -> str:
+        return said
+
+    louver.attach(server)
+    async with louver.Client(server, mode=mode) as client:
+        result = await client.call_tool("export", view="v")
+    assert result.applied
+    assert isinstance(result.data, dict) == said.startswith("{")
+    assert satisfies(result)
+
+
+# Views name only fields that the schema knows.
+OTHERS = {"required": ["result"], "patternProperties": {"^(id|name|x)$": {}}}
+LIKE_A_WRAPPER = {"type": "object", "properties": {"result": {"type": "array"}}, **OTHERS}
+LIKE_A_TEXT = {"type": "object", "properties": {"result": {"type": "string"}}, **OTHERS}
+IN_TEXT = {"name": "Ann", "id": 1}
+
+
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        ({"exclude": ["id"]}, {"result": {"name": "Ann"}, "x": 3}),
+        ({"exclude": ["/id"]}, {"result": IN_TEXT, "x": 3}),
+        ({"exclude": ["result"]}, {"id": 2, "x": 3}),
+        ({"include": ["id"]}, {"id": 2}),
+        ({"include": ["name", "x"]}, {"result": {"name": "Ann"}, "x": 3}),
+        ({"include": ["/name"]}, {}),
+    ],
+)
+@pytest.mark.parametrize("is_text", [True, False])
+async def test_json_text_with_members_beside_is_read_by_its_value(mode, asked, left, is_text):
+    """TRUST.md, row 13: a string in the wrapper, or the whole output as text."""
+    value = {"result": json.dumps(IN_TEXT), "id": 2, "x": 3}
+    whole = {"content": [{"type": "text", "text": json.dumps({**value, "result": IN_TEXT})}]}
+    made = lowlevel(t=tool(LIKE_A_WRAPPER, whole) if is_text else tool(LIKE_A_TEXT, structured(value)))
+    louver.attach(made.server, views={"t": {"v": asked}})
+    async with louver.Client(made.server, mode=mode) as client:
+        for request in (asked, {"view": "v"}):
+            result = await client.call_tool("t", **request)
+            assert result.applied
+            assert result.data == left
 
 
 async def test_json_in_a_wrapped_string_is_read_too(mode):

@@ -1,5 +1,6 @@
 """Over real transports, through the gateway, with what servers ask meanwhile; and the client that does not await."""
 
+import inspect
 import json
 import shlex
 import threading
@@ -221,6 +222,15 @@ def test_the_same_calls_without_await(mode_of):
         assert client.stats.applied == 1
     with pytest.raises(RuntimeError, match="open within"):
         client.views("get_user_profile")
+
+
+def test_a_method_that_does_not_await_takes_the_same_and_says_the_same():
+    """Ours: for editors and `help`; pyright and mypy see the overloads too."""
+    for name in ("call_tool", "list_tools", "views", "validate"):
+        one, other = getattr(louver.SyncClient, name), getattr(louver.Client, name)
+        assert inspect.signature(one) == inspect.signature(other)
+        assert one.__doc__ == other.__doc__
+        assert not inspect.iscoroutinefunction(one)
 
 
 def test_what_is_raised_within_its_block_comes_out_as_it_is():

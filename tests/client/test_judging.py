@@ -13,7 +13,7 @@ from louver.client.validation_cost import is_affordable
 from louver.core.projection.view import Views
 from louver.core.schema.relax import relax
 from louver.core.wrapper import is_wrapped
-from louver.protocol.receipt import Applied
+from louver.wire.projection import Applied
 from strategies import Triple, triples
 
 

@@ -8,7 +8,7 @@ import pytest
 from anyio.to_thread import current_default_thread_limiter
 
 from louver.concurrency.offload import deferred_cancellation, in_thread, run_cancellable
-from server.threads import Begun, Work, turns
+from steps.threads import Begun, Work, turns
 
 pytestmark = pytest.mark.anyio
 

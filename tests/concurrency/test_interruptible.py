@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from louver.concurrency.interruptible import Interruptible
+from louver.concurrency.deadlines import Interruptible
 
 pytestmark = pytest.mark.anyio
 

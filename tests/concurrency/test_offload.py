@@ -11,15 +11,14 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from mcp_types import CallToolResult, ListToolsResult, Tool
 
 import louver
-from louver.concurrency.offload import find_or_compute, yielding
-from louver.limits import MAX_TURN_S
-from server.threads import Begun, Work, turns
-from server.wire import OLD, connect
+from louver.concurrency.offload import MAX_TURN_S, find_or_compute, yielding
+from steps.threads import Begun, Work, turns
+from steps.wire import OLD, connect
 
 pytestmark = pytest.mark.anyio
 
 ANY = {"type": "object"}
-MANY = range(6000)
+MANY = range(2000)
 
 
 def wide(number):
@@ -105,6 +104,7 @@ async def test_what_is_given_up_ends_with_the_thing_that_is_being_made(by_scope)
     assert (scope.cancelled_caught, making.cancelled()) == (by_scope, not by_scope)
 
 
+@pytest.mark.may_stall("the SDK makes a list of 2,000 tools at once")
 async def test_lists_that_are_looked_at_in_turns_are_learnt_in_the_order_in_which_they_came():
     """Ours: a list that has come before a change does not undo what was read after it."""
     asked = asyncio.Event()

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from louver.concurrency.turnstile import Turnstile
+from louver.concurrency.budget import Turnstile
 
 pytestmark = pytest.mark.anyio
 

@@ -56,7 +56,10 @@ async def test_so_does_a_server_with_other_options(options):
 
 @pytest.mark.parametrize(
     "exposure",
-    ["full", *(pytest.param(other, marks=pytest.mark.deep) for other in ("minimal", "discovery", "gateway"))],
+    [
+        "full",
+        *(pytest.param(other, marks=pytest.mark.deep) for other in ("deferred", "minimal", "discovery", "gateway")),
+    ],
 )
 async def test_the_gateway_passes_in_each_exposure(exposure):
     """Ours: over HTTP, in both revisions, before a server that knows nothing of projection."""

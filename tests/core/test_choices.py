@@ -2,7 +2,7 @@
 
 import pytest
 
-from louver.core.choices import check_choice
+from louver.core.nearest import check_choice
 from louver.errors import LouverError
 
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from louver.core.json import (
+    UNSURE,
     NotJson,
     canonical,
     compact,
@@ -22,9 +23,10 @@ from louver.core.json import (
     levels,
     members,
     parse,
+    parse_fast,
     unspaced,
 )
-from louver.limits import MAX_JSON_DEPTH
+from louver.limits import MAX_JSON_DEPTH, MAX_READ_FAST
 
 
 def test_the_canonical_form_is_one_for_equal_values():
@@ -134,3 +136,84 @@ def test_text_is_written_so_that_it_is_read_as_it_was(value):
 )
 def test_white_space_between_the_parts_of_a_text_goes(text: str, becomes: str):
     assert unspaced(text) == becomes
+
+
+SPELLINGS = {
+    "orjson": lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
+    "Python": json.dumps,
+    "Go": lambda value: SPELLINGS["orjson"](value).replace("<", "\\u003c").replace("&", "\\u0026"),
+    "PHP": lambda value: SPELLINGS["orjson"](value).replace("/", "\\/"),
+    "colons": lambda value: json.dumps(value).replace(": ", ":").replace("a:b", "a\\u003ab"),
+    "pretty": lambda value: json.dumps(value, indent=2),
+}
+
+
+@pytest.mark.parametrize("spelt", SPELLINGS)
+def test_the_fast_reader_takes_every_correct_spelling(spelt):
+    """SPEED.md, 1: what a Go, Python or PHP server writes."""
+    value = {"a:b": ["<é>", "&", "/", "a:b", 10**17, -0.5, 1e300], "": {"a": None, "b": {"a": True}}}
+    assert parse_fast(SPELLINGS[spelt](value).encode(), MAX_JSON_DEPTH) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 1}',
+        '[{"a":1,"\\u0061":1}]',
+        '{"a":"\\u003a","b":1,"b":2}',
+        '{"\\u003a":1,"a":"\\u003A","b":{"c":1,"c":":"}}',
+        '{"a":"\\\\u003a","b":1,"b":":"}',
+        "[12345678901234567890123]",
+        "[-9223372036854775809 ]",
+        "[18446744073709551616]",
+        "NaN",
+        "[1e400]",
+        '["\\ud83d"]',
+        "[" * 201 + "]" * 201,
+        "[" * 1100 + "]" * 1100,
+        "[" + "[]," * 200_000 + "1]",
+        '["' + "a" * MAX_READ_FAST + '"]',
+    ],
+)
+def test_the_fast_reader_leaves_what_may_be_read_differently(text):
+    """Ours: the strict reader takes it, or says why not."""
+    assert parse_fast(text.encode(), MAX_JSON_DEPTH) is UNSURE
+
+
+@given(st.text(st.sampled_from('{}[]:,"\\ua0013 .e-A'), max_size=30) | st.text())
+def test_the_fast_reader_reads_as_the_strict_one(text):
+    """Ours: or leaves it."""
+    raw = text.encode("utf-8", "replace")
+    value = parse_fast(raw, MAX_JSON_DEPTH)
+    if value is not UNSURE:
+        assert_same(value, strictly(raw.decode()))
+
+
+MEMBERS = st.sampled_from(['"a"', '"\\u0061"', '":"', '"\\u003a"', '"\\u003A"', '"\\\\u003a"', '"b"'])
+VALUES = st.recursive(
+    MEMBERS | st.sampled_from(["1", "-0", "1e2", "9223372036854775807", "92233720368547758070", "0.1e-5"]),
+    lambda below: (
+        st.lists(st.tuples(MEMBERS, below).map(":".join)).map(lambda each: "{" + " ,".join(each) + "}")
+        | st.lists(below).map(lambda each: "[" + ",".join(each) + " ]")
+    ),
+)
+
+
+@given(VALUES)
+def test_the_fast_reader_takes_no_member_that_stands_twice(text):
+    """Ours: however its name, or a colon somewhere else, is spelt."""
+    value = parse_fast(text.encode(), MAX_JSON_DEPTH)
+    if value is not UNSURE:
+        assert_same(value, strictly(text))
+
+
+def assert_same(value, other):
+    assert json.dumps(value) == json.dumps(other)
+
+
+def strictly(text):
+    def once(pairs):
+        assert len(dict(pairs)) == len(pairs)
+        return dict(pairs)
+
+    return json.loads(text, object_pairs_hook=once)

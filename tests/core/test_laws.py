@@ -5,6 +5,7 @@ Each `@example` is a counter-example that was found once.
 
 from __future__ import annotations
 
+import json
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,18 @@ from fuzz.requests import Request
 from louver.core.paths.mask import exclude_mask, include_mask
 from louver.core.paths.path import FieldPath, fold
 from louver.core.project import project
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
 from louver.core.schema.derive import derive
-from strategies import JUDGE, Triple, asked_values, randoms, triples
+from strategies import JUDGE, Triple, asked_values, randoms, triples, wrapped_triples
 
 if TYPE_CHECKING:
     from fuzz.schemas import Draft
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+
+
+OPEN = {"type": "object", "properties": {"result": {"type": "array"}}, "required": ["result"]}
 
 
 def seen(schema: Any, value: Any, mode: Any, *fields: str, draft: Draft = "2020-12") -> Triple:
@@ -152,6 +158,52 @@ def test_include_and_exclude_of_the_same_leaves_part_the_scalars_of_a_value(pair
     assert included.keys().isdisjoint(excluded)
     if not any(None in path.steps[:-1] for path in paths):
         assert {**included, **excluded} == dict(scalars(value))
+
+
+def kept_of_wrapped(triple: Triple) -> Any:
+    """What is kept of a value whose schema looks like the SDK's wrapper, as the value decides."""
+    value, is_include = triple.value, triple.request.mode == "include"
+    is_wrapper = value.keys() == {"result"}
+    read: list[FieldPath] = []
+    for path in triple.request.paths:
+        may_be_either = bool(path.steps) and not path.deep and not path.absolute and path.steps[0] != "result"
+        is_own = not may_be_either or (not is_wrapper and path.steps[0] in (None, *value))
+        if is_own or not (is_include or is_wrapper):
+            read.append(FieldPath(path.steps, path.deep))
+        if may_be_either and not (is_include and is_own):
+            read.append(FieldPath(("result", *path.steps)))
+    mask = (include_mask if is_include else exclude_mask)(fold(tuple(read)))
+    stays = not is_include or any(path.steps[:1] in ((), (None,), ("result",)) for path in read)
+    return {"result": project(value["result"], mask.child("result"))} if is_wrapper and stays else project(value, mask)
+
+
+A_ROOT_PATH_BESIDE = Triple("2020-12", OPEN, {"result": [{"a": 1}], "a": 2}, Request("exclude", ("/a",)))
+EITHER_OF_TWO = Triple("2020-12", OPEN, {"result": [{"a": 1}], "a": 2}, Request("exclude", ("a",)))
+ITS_OWN_FIRST = Triple("2020-12", OPEN, {"result": [{"a": 1}], "a": 2}, Request("include", ("a",)))
+
+
+@given(wrapped_triples())
+@example(A_ROOT_PATH_BESIDE)
+@example(EITHER_OF_TWO)
+@example(ITS_OWN_FIRST)
+def test_the_value_decides_whether_it_is_a_wrapper(triple: Triple):
+    """TRUST.md, row 13: of open schemas, with members beside, and where less is declared than the value has.
+
+    What is kept is sound and tight; asked again by the receipt, it is the same.
+    """
+    request = {"mode": triple.request.mode, "fields": list(triple.request.fields)}
+    plan = compile_projection(Projection.from_wire(request), triple.schema)
+    of_value = plan.for_value(triple.value)
+    left = kept_of_wrapped(triple)
+    assert text(plan(triple.value)) == text(left)
+    assert text(of_value(triple.value)) == text(left)
+    assert text(json.loads(plan.project_json(text(triple.value).encode()))) == text(left)
+    accepts = JUDGE(of_value.schema, "2020-12")
+    assert accepts is not None
+    assert accepts(left), of_value.schema
+    assert text(left) == text(triple.value) or not accepts(triple.value), of_value.schema
+    again = Projection.from_wire({**request, "fields": list(of_value.fields)})
+    assert text(compile_projection(again, triple.schema)(triple.value)) == text(left)
 
 
 @pytest.mark.parametrize("mode", ["include", "exclude"])

@@ -18,7 +18,7 @@ from louver.core.schema import carry_over, combine, keywords, type_bounds
 from louver.core.shaping import select, selected_schema, shorten, shortened_schema
 from louver.core.shaping.options import Shaping
 from louver.core.shaping.shorten import Shortening
-from louver.core.shaping.shortened_keywords import IN_PLACE, OWN, ShortenedPlace
+from louver.core.shaping.shortened_schema import IN_PLACE, OWN, ShortenedPlace
 from strategies import JUDGE
 
 if TYPE_CHECKING:

@@ -77,7 +77,9 @@ def test_what_is_named_is_looked_at(paths: str, parts: int):
 )
 def test_a_plan_knows_what_it_looks_at(request_: Projection, parts: int):
     """Ours: of two masks the second looks at what the first has kept, so all of it may be looked at."""
-    plan = compile_projection(request_, views={"both": {"include": ["rows"], "exclude": ["rows.user"]}})
+    plan = compile_projection(
+        request_, {"properties": {"rows": True}}, views={"both": {"include": ["rows"], "exclude": ["rows.user"]}}
+    )
     value = {"rows": ROWS, "total": 1000}
     assert plan.looks_at_more(value, parts - 1)
     assert not plan.looks_at_more(value, parts)

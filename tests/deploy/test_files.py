@@ -11,7 +11,7 @@ import yaml
 from docs.pages import ROOT
 
 DEPLOY = ROOT / "deploy"
-METRICS = (ROOT / "src" / "louver" / "gateway" / "metrics.py").read_text("utf-8")
+METRICS = (ROOT / "src" / "louver" / "team" / "metrics.py").read_text("utf-8")
 
 
 def documents():

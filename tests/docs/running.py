@@ -9,9 +9,11 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 from docs.pages import ROOT, commands
+from fixtures.forking import PYTHON
 from stock.run import python_with
 
 SETUP = ("pip install uv && uv run louver demo", "pip install uv && uv run pytest")
@@ -21,6 +23,16 @@ PORT = "8931"
 """The port that the pages write; a free one stands in for it."""
 
 _PATIENCE_S = 60
+
+
+@cache
+def _forked_louver():
+    """The folder of a `louver` that starts at once, for pages that start it many times."""
+    folder = Path(PYTHON).parent / "bin"
+    folder.mkdir()
+    (louver := folder / "louver").write_text(f'#!/bin/sh\nexec {PYTHON} -m louver "$@"\n')
+    louver.chmod(0o700)
+    return folder
 
 
 class Runner:
@@ -36,7 +48,7 @@ class Runner:
         self._background = []
         self._environment = {
             **{name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "COLUMNS")},
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PATH": os.pathsep.join(map(str, (_forked_louver(), Path(sys.executable).parent, os.environ["PATH"]))),
             "LC_ALL": "C.UTF-8",
             "PYTHONUTF8": "1",
             "PYTHONUNBUFFERED": "1",

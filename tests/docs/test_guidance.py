@@ -1,7 +1,7 @@
 """The system prompt that the documentation recommends."""
 
 from docs.pages import DOCS, blocks
-from louver.server.disclosure.texts import INSTRUCTIONS
+from louver.steps.disclosure.texts import ENFORCED
 
 
 def test_the_page_shows_the_guidance_that_servers_give():
@@ -9,4 +9,4 @@ def test_the_page_shows_the_guidance_that_servers_give():
     shown = [
         block.text for block in blocks(DOCS / "how-to" / "describe-tools-on-demand.md") if block.language == "text"
     ]
-    assert f"{INSTRUCTIONS}\n" in shown
+    assert f"{ENFORCED.instructions}\n" in shown

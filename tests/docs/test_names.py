@@ -1,13 +1,17 @@
 """Whatever has a name that a user meets stands in the reference."""
 
 import argparse
+import ast
 import re
+from importlib import import_module
+from pathlib import Path
 
 import louver
 from docs.pages import DOCS
-from louver import errors, limits
+from louver import errors
 from louver.cli.options import build_parser
 
+SRC = Path(louver.__file__).parents[1]
 REFERENCE = "\n".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").rglob("*.md")))
 
 CODES = sorted({value.code for value in vars(errors).values() if isinstance(value, type) and hasattr(value, "code")})
@@ -55,6 +59,15 @@ BOUNDS = (
 """The bounds for which a client can be refused."""
 
 
+def bounds():
+    """The bounds of the reference, each from the module where it stands, beside its use."""
+    for file in sorted(SRC.rglob("*.py")):
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(node, ast.Assign) and (name := ast.unparse(node.targets[0])) in BOUNDS:
+                module = import_module(".".join(file.relative_to(SRC).with_suffix("").parts))
+                yield name, getattr(module, name)
+
+
 def _usages(parser, name):
     """The command's name with each of its options, and those of its commands."""
     for action in parser._actions:
@@ -95,7 +108,8 @@ def test_every_error_code_stands_in_the_reference():
 
 def test_every_bound_that_a_client_can_meet_stands_in_the_reference_with_its_value():
     """*Ours*."""
-    values = {bound: f"{getattr(limits, bound):,}" for bound in BOUNDS}
+    values = {bound: f"{value:,}" for bound, value in bounds()}
+    assert sorted(values) == sorted(BOUNDS)
     missing = [
         f"{bound} = {value}"
         for bound, value in values.items()

@@ -25,6 +25,7 @@ HOSTS = (
     "modelcontextprotocol.io",
     "opencode.ai",
     "qwenlm.github.io",
+    "toonformat.dev",
     "www.rfc-editor.org",
     "www.stainless.com",
     "zed.dev",

@@ -19,7 +19,7 @@ def test_the_picture_is_drawn_from_todays_answers():
 
 @pytest.mark.deep
 def test_the_table_is_what_the_doctor_prints_today():
-    """Of five stock servers, whose versions are pinned; a sampled answer can differ by its time."""
+    """Of eight stock servers, whose versions are pinned; a sampled answer can differ by its time."""
     command = runpy.run_path(str(ROOT / ".ci" / "doctor_picture.py"))
 
     drawn, printed = command["PICTURE"].read_text("utf-8"), command["picture"](command["printed"]())

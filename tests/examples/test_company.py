@@ -158,9 +158,9 @@ async def test_few_fields_of_any_profile_cost_a_small_share_of_it():
 async def test_profiles_and_issues_have_a_realistic_size():
     """#1704: a profile of about 800 tokens; the size of an issue is ours."""
     async with Client(build_server()) as client:
-        profiles = [await answer(client, "get_user_profile", user_id=user_id) for user_id in range(1, USERS + 1)]
+        profiles = [await answer(client, "get_user_profile", user_id=user_id) for user_id in range(1, USERS + 1, 5)]
         page = await answer(client, "list_issues", state="all", limit=ISSUES)
-    assert sum(map(tokens, profiles)) / USERS == pytest.approx(800, rel=0.05)
+    assert sum(map(tokens, profiles)) / len(profiles) == pytest.approx(800, rel=0.05)
     sizes = [tokens(issue) * 3.5 for issue in page["issues"]]
     assert len(sizes) == ISSUES
     assert 1800 <= min(sizes) <= max(sizes) <= 3600

@@ -19,10 +19,9 @@ from louver.core.project import project
 from louver.core.schema.derive import Derived
 from louver.core.schema.infer import infer
 from louver.core.shaping.apply import Reshaping
-from louver.core.shaping.formats import FORMATS
 from louver.core.shaping.options import Shaping
 from louver.core.shaping.select import PICKED, MemberSource, Select, place_mask
-from louver.core.shaping.shorten import Shortening, shorten
+from louver.core.shaping.shorten import FORMATS, Shortening, shorten
 
 from .laws import Subject, malformed, text
 from .requests import random_request

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from fixtures.forking import PYTHON
-from louver.gateway.transports.transport import Call
+from louver.gateway.back.transports.transport import Call
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 FAULTY = [sys.executable, str(FIXTURES / "faulty.py")]
@@ -31,7 +31,9 @@ def there(name):
     async def session(client, within_s=None):
         pass
 
-    return SimpleNamespace(name=name, session=session, has_session_for=lambda _: True, is_watched=lambda *_: False)
+    there = SimpleNamespace(name=name, session=session, open_session=lambda _: session, is_watched=lambda *_: False)
+    there.of = lambda _: there
+    return there
 
 
 class Ears:
@@ -76,7 +78,7 @@ async def call(link, tool, /, *, meta=None, ears=None, method="tools/call", peer
     """The result of a tool."""
     ears = ears or Ears()
     params = {"name": tool, "arguments": arguments, **({} if meta is None else {"_meta": meta})}
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(90):
         return await link.call(Call(method, params, ears.on_notification, ears.on_request, peer=peer))
 
 

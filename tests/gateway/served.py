@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import pty
 import re
 import subprocess
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fixtures.forking import PYTHON
@@ -59,8 +61,13 @@ def stateless(method, **params):
 class Served:
     """A process, and all that it has said on its standard error."""
 
-    def __init__(self, command, **options):
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **options)
+    def __init__(self, command, *, at_terminal=False, **options):
+        seen, stderr = pty.openpty() if at_terminal else (None, subprocess.PIPE)
+        self.process = subprocess.Popen(command, stderr=stderr, text=True, **options)
+        self._stderr = self.process.stderr
+        if at_terminal:
+            os.close(stderr)
+            self._stderr = os.fdopen(seen)
         self.said = []
         self._new = threading.Condition()
         self._ended = False
@@ -72,10 +79,12 @@ class Served:
         return self.process.pid
 
     def _read(self):
-        for line in self.process.stderr:
-            with self._new:
-                self.said.append(line)
-                self._new.notify_all()
+        # A terminal that the process has closed cannot be read.
+        with suppress(OSError):
+            for line in self._stderr:
+                with self._new:
+                    self.said.append(line)
+                    self._new.notify_all()
         with self._new:
             self._ended = True
             self._new.notify_all()
@@ -103,7 +112,7 @@ class Served:
             self.process.kill()
             self.process.wait()
         self._thread.join()
-        self.process.stderr.close()
+        self._stderr.close()
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from fixtures.forking import PYTHON
-from gateway.auth.guarded import bearing, token_file
+from gateway.front.auth.guarded import bearing, token_file
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.errors import InvalidConfig, InvalidInput
 from louver.gateway import create_app

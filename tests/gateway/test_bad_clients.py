@@ -9,17 +9,20 @@ import asyncio
 import json
 import sys
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
+from itertools import count
 
 import httpx2
 import pytest
 
-from gateway.auth.guarded import bearing, token_file
 from gateway.bad_peer import withstand
+from gateway.front.auth.guarded import bearing, token_file
+from gateway.front.test_http import FEW_FILES, FILES, calling, events_of
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, INFO, SOON_S, raw
-from gateway.serve.test_http import FEW_FILES, FILES, calling, events_of
 from gateway.served import children, config, fixture, serving
-from louver.limits import MAX_PEER_UPSTREAM_SESSIONS
+from louver.gateway.back.upstream import MAX_PEER_UPSTREAM_SESSIONS
+from louver.wire.names import QUERY
 
 pytestmark = pytest.mark.anyio
 
@@ -32,7 +35,8 @@ CANARY = "a@b.c"
 
 def write_policy(folder, version, *, admins):
     rules = [{"name": "all", "who": {"roles": admins}, "allow": ["*"]}, {"name": "few", "allow": ["rows.*.id"]}]
-    (folder / "p.policy.json").write_text(json.dumps({"version": version, "tools": {"*": {"rules": rules}}}))
+    policy = {"version": version, "tools": {"*": {"rules": rules}}, "let": ["progress"]}
+    (folder / "p.policy.json").write_text(json.dumps(policy))
 
 
 @pytest.mark.parametrize("change", ["roles", "policy"])
@@ -43,7 +47,10 @@ async def test_an_answer_is_sent_again_only_to_whom_it_was_sent(tmp_path, change
     options = config(tmp_path, servers, auth={"tokens": token_file(tmp_path, TOKENS)})
     with serving(*options, no_auth=False) as served:
         async with bearing(served.url, "t-admin") as client:
-            answered = await client.client.post(served.url, json=calling({}, "find")["json"], headers=client.headers())
+            # A call that tells of its progress has a stream.
+            call = calling({}, "slow")["json"]
+            call["params"]["_meta"] = {"progressToken": 7}
+            answered = await client.client.post(served.url, json=call, headers=client.headers())
             assert CANARY in answered.text
             resume = {**client.headers(), "last-event-id": events_of(answered.text)[0]["id"]}
             again = await client.client.get(served.url, headers=resume)
@@ -161,17 +168,16 @@ async def test_a_stream_that_nobody_reads_holds_up_no_other_call_of_its_session(
 class Hostile:
     """A client that floods the gateway by one kind of message, many at once, until it is stopped."""
 
-    WIDTH = 20
-
-    def __init__(self, url):
-        self.url = url
+    def __init__(self, url, width=20):
+        self.url, self.width = url, width
+        self.numbers = count(1000)
 
     async def attack(self, kind):
-        limits = httpx2.Limits(max_connections=2 * self.WIDTH)
+        limits = httpx2.Limits(max_connections=2 * self.width)
         async with raw(self.url) as client, httpx2.AsyncClient(trust_env=False, limits=limits, timeout=60) as http:
             self.client, self.http = client, http
             async with asyncio.TaskGroup() as group:
-                for _ in range(self.WIDTH):
+                for _ in range(self.width):
                     group.create_task(self._repeat(getattr(self, kind)))
 
     async def _repeat(self, act):
@@ -217,6 +223,30 @@ class Hostile:
             async with asyncio.timeout(1):
                 await reader.read()
 
+    async def _call(self, tool, _meta=None, **arguments):
+        number = next(self.numbers)
+        meta = {} if _meta is None else {"_meta": _meta}
+        params = {"name": tool, "arguments": arguments, **meta}
+        answer = await self._post({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+        assert answer.status_code == 200, answer.text
+
+    async def new_paths(self):
+        fields = [f"**.x{next(self.numbers)}" for _ in range(128)]
+        fields += [f"*.a{next(self.numbers)}.*.b" for _ in range(40)]
+        await self._call("it__broad", {"projection": {"mode": "exclude", "fields": fields}})
+
+    async def long_text(self):
+        await self._call("it__say_text", text='"' + "`a" * 500_000)
+
+    async def descriptions(self):
+        await self._list()
+
+    async def white_space(self):
+        await self._list(**{QUERY: "find" + " " * 4000 + "it"})
+
+    async def _list(self, **params):
+        await self._post({"jsonrpc": "2.0", "id": next(self.numbers), "method": "tools/list", "params": params})
+
 
 KINDS = ("notifications", "initializes", "cancellations", "resumptions", "subscriptions", "heads", "bodies")
 
@@ -232,3 +262,33 @@ async def test_others_do_not_notice_what_one_client_floods(tmp_path, kind, secon
     """TRUST.md, "Proof through the transport"."""
     with serving(*config(tmp_path, {"it": fixture("unruly", isolation="shared")}), command=LOUVER_ITSELF) as served:
         await withstand(served, lambda: Hostile(served.url).attack(kind), seconds, tool="echo")
+
+
+WORK = {
+    "new_paths": ("broad", "full", {}),
+    "long_text": ("broad", "full", {"policy": "p.policy.json"}),
+    "descriptions": ("wordy", "minimal", {}),
+    "white_space": ("broad", "minimal", {}),
+}
+"""What costs much to look at: the list of a server, how it is exposed, and its settings."""
+
+WORKS = [
+    *(pytest.param(kind, 0.3, id=f"{kind}, shortly") for kind in WORK),
+    *(pytest.param(kind, 5, id=kind, marks=pytest.mark.deep) for kind in WORK),
+]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("kind", "seconds"), WORKS)
+async def test_others_do_not_notice_what_is_much_work_for_one_client(tmp_path, kind, seconds):
+    """TRUST.md, rows 14 to 17: each request was some seconds of the event loop, or of the interpreter."""
+    listed, exposure, settings = WORK[kind]
+    rules = [{"name": "all", "allow": ["*"], "deny": ["**.ssn"]}]
+    (tmp_path / "p.policy.json").write_text(json.dumps({"version": "1", "tools": {"*": {"rules": rules}}}))
+    servers = {
+        "good": fixture("unruly", isolation="shared"),
+        "it": fixture("unruly", listed, isolation="shared", **settings),
+    }
+    with serving(*config(tmp_path, servers), "--exposure", exposure, command=LOUVER_ITSELF) as served:
+        attack = partial(Hostile(served.url, width=4).attack, kind)
+        await withstand(served, attack, seconds, is_gated=exposure == "minimal")

@@ -34,15 +34,21 @@ KINDS = {
 }
 """What each hostile upstream floods the gateway with."""
 
+
+def transport_of(kind, number):
+    """One over which a kind comes, in turn."""
+    found = [server for server, kinds in KINDS.items() if kind in kinds]
+    return found[number % len(found)]
+
+
 ATTACKS = [
     *(pytest.param(server, kinds, SECONDS, id=server) for server, kinds in KINDS.items()),
     *(
-        pytest.param(server, [kind], DEEP_SECONDS, id=f"{server}-{kind}", marks=pytest.mark.deep)
-        for server, kinds in KINDS.items()
-        for kind in kinds
+        pytest.param(transport_of(kind, number), [kind], DEEP_SECONDS, id=kind, marks=pytest.mark.deep)
+        for number, kind in enumerate(floods.TOOLS)
     ),
 ]
-"""Each kind for a short time, one after the other; and each alone, for some ten minutes in all."""
+"""Each kind for a short time, one after the other; and each alone, over one of the transports."""
 
 
 @pytest.fixture(scope="module")

@@ -106,8 +106,8 @@ WRONG = {
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
         "'inspect', 'catalogue', 'learn', 'meaning', 'exports', 'keys', 'replicaUrl', 'state', 'isolation', "
-        "'maxProcesses', 'limits', 'warnings', 'keepResults', 'pseudonymKey', 'auth', 'principal', 'audit', 'savings'; "
-        "did you mean 'listing'?",
+        "'maxProcesses', 'limits', 'warnings', 'keepResults', 'toon', 'pseudonymKey', 'auth', 'principal', 'audit', "
+        "'savings'; did you mean 'listing'?",
     ),
     "savings without a file": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"savings": true}}',

@@ -17,8 +17,8 @@ from louver.catalogue.files.output_schemas import SchemaFile, SchemaFiles, file_
 from louver.errors import InvalidSchema
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
-from louver.gateway.sdk_server import sdk_server
-from server.wire import NEW, OLD, connect, text_of
+from louver.gateway.in_process import sdk_server
+from steps.wire import NEW, OLD, connect, text_of
 
 ITEM = {
     "type": "object",
@@ -61,7 +61,7 @@ async def before(era, *upstreams, **config):
     """A connection to a gateway before servers, and the gateway."""
     gateway = Gateway(Config(upstreams, **config), single_client=False)
     try:
-        async with connect(sdk_server(gateway), era) as wire:
+        async with connect(sdk_server(gateway.answer), era) as wire:
             yield wire, gateway
     finally:
         await gateway.close()
@@ -172,7 +172,7 @@ async def test_a_stock_client_takes_every_answer(tmp_path, mode):
     schemas = put(tmp_path, as_text=ITEMS, numbers=NUMBERS, prose=ITEMS, fails=ITEMS)
     gateway = Gateway(Config((samples(schemas),)), single_client=False)
     try:
-        async with Client(sdk_server(gateway), mode=mode) as client:
+        async with Client(sdk_server(gateway.answer), mode=mode) as client:
             listed = {tool.name: tool.output_schema for tool in (await client.list_tools()).tools}
             answers = {tool: await client.call_tool(tool, {}) for tool in ("as-text", "numbers", "prose", "fails")}
             part = await client.call_tool("as-text", {"output_fields": ["total"]})

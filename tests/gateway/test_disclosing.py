@@ -10,9 +10,9 @@ from fixtures.forking import PYTHON
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
-from louver.gateway.sdk_server import sdk_server
-from server.reading import URI, call_as_told, descriptions, grants_in, read, required
-from server.wire import NEW, OLD, connect
+from louver.gateway.in_process import sdk_server
+from steps.reading import URI, call_as_told, descriptions, grants_in, read, required
+from steps.wire import NEW, OLD, connect
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +26,7 @@ async def disclosing(era, folder, *names):
     upstreams[0] = replace(upstreams[0], descriptions=folder)
     gateway = Gateway(Config(tuple(upstreams), exposure="minimal"), single_client=False)
     try:
-        async with connect(sdk_server(gateway), era) as wire:
+        async with connect(sdk_server(gateway.answer), era) as wire:
             yield wire, gateway
     finally:
         await gateway.close()
@@ -90,7 +90,7 @@ async def test_a_change_in_the_process_of_one_client_is_heard():
     unruly = UpstreamConfig("it", "stdio", command=(PYTHON, str(FIXTURES / "unruly.py")))
     gateway = Gateway(Config((unruly,), exposure="minimal"), single_client=False)
     try:
-        async with connect(sdk_server(gateway), OLD) as wire:
+        async with connect(sdk_server(gateway.answer), OLD) as wire:
             given = {name: grants_in((await descriptions(wire, name))[name]) for name in ("pid", "storm")}
             asked = []
 

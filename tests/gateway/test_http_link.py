@@ -19,13 +19,15 @@ from gateway.links import EVERYTHING, FIXTURES, SLACK, SOON_S, Ears, begun, call
 from gateway.served import until
 from louver.concurrency.budget import BudgetByKey, PeerBudget
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTimeout, UpstreamTooLarge, UpstreamUnavailable
-from louver.gateway.transports import http
-from louver.gateway.transports.http import HttpTransport
-from louver.gateway.transports.transport import Call, RefusesAllRequests, refuse_request
-from louver.gateway.upstream.timeouts import CallTimeout, deadlines_of
+from louver.gateway.back.in_flight import InFlight, InFlightCall
+from louver.gateway.back.transports import http
+from louver.gateway.back.transports.budgets import MAX_UPSTREAM_SENDS
+from louver.gateway.back.transports.http import HttpTransport
+from louver.gateway.back.transports.transport import Call, RefusesAllRequests, refuse_request
+from louver.http1 import pool
 from louver.http1.connection import _Gzip
-from louver.jsonrpc.errors import JsonRpcError
-from louver.limits import MAX_READ_ON_LOOP, MAX_UPSTREAM_BYTES, MAX_UPSTREAM_QUESTIONS, MAX_UPSTREAM_SENDS
+from louver.limits import MAX_READ_ON_LOOP, MAX_UPSTREAM_BYTES, MAX_UPSTREAM_QUESTIONS
+from louver.wire.jsonrpc.errors import JsonRpcError
 
 OLD, NEW = "2025-11-25", "2026-07-28"
 NOT_ANSWERED = "a question of the upstream could not be answered: OSError"
@@ -206,8 +208,8 @@ async def test_a_call_that_ends_while_its_question_is_open_is_no_fault(link, cap
     ask = Call("tools/call", {"name": "ask", "arguments": {}}, own.on_notification, own.on_request)
 
     async def waiting():
-        with CallTimeout(deadlines_of(SOON_S)) as timeout:
-            await link.call(timeout.watched(ask))
+        with InFlightCall(InFlight(SOON_S), ask, None) as open_call:
+            await link.call(open_call.call)
 
     calling = await begun(waiting())
     await asked.wait()
@@ -538,7 +540,7 @@ async def test_in_the_new_era_a_stream_that_ends_is_lost(link, era):
 
 @pytest.mark.parametrize(("stream", "era"), [(False, OLD), (True, NEW)])
 async def test_an_answer_that_is_not_strict_fails_its_call(link, stream):
-    """GATEWAY.md, "JSON strictly"; `tests/jsonrpc` has the other faults."""
+    """GATEWAY.md, "JSON strictly"; `tests/wire/jsonrpc` has the other faults."""
     for fault in FAULT_OF_EACH_CLASS:
         error = await fails(call(link, fault, stream=stream), (UpstreamInvalidOutput, UpstreamTooLarge))
         assert isinstance(error, UpstreamTooLarge) == fault.startswith("brackets"), fault
@@ -664,10 +666,10 @@ async def test_what_is_not_http_is_told_without_it(link):
     assert str(error) == "the upstream cannot be reached: its answer is not HTTP/1.1"
 
 
-async def test_an_idle_connection_ends_by_itself(link):
+async def test_an_idle_connection_ends_by_itself(link, monkeypatch):
     """Ours: the upstream is about to end it, and it is a descriptor."""
     connections, budgets = link._endpoint._connections, link._budgets
-    connections._idle_deadlines.seconds = 0.01
+    monkeypatch.setattr(pool, "UPSTREAM_IDLE_SECONDS", 0.01)
     await call(link, "echo")
     await until(lambda: not connections._connections)
     assert [budgets.connections.used, budgets.idle.used] == [0, 0]

@@ -17,18 +17,18 @@ from mcp.client import advertise
 from gateway.configs import ENVIRON, write
 from gateway.served import FIXTURES, config, fixture, serving
 from louver.catalogue.guidance import GuidanceRule
-from louver.catalogue.policy.policy import Policy
 from louver.errors import InvalidConfig, LouverError
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
-from louver.gateway.sdk_server import sdk_server
-from louver.protocol.names import PROJECTION
-from louver.server.calls.warnings import Warnings
-from louver.server.policy.enforcer import PolicyEnforcer
-from louver.server.results.results import KeptResults
-from server.kept import KEY, Clock, read, uri_of
-from server.wire import NEW, OLD, connect
+from louver.gateway.in_process import sdk_server
+from louver.policy.policy import Policy
+from louver.steps.calls.warnings import Warnings
+from louver.steps.policy.enforcer import PolicyEnforcer
+from louver.steps.results.results import KeptResults
+from louver.wire.names import PROJECTION
+from steps.kept import KEY, Clock, read, uri_of
+from steps.wire import NEW, OLD, connect
 
 pytestmark = pytest.mark.anyio
 
@@ -46,7 +46,7 @@ async def large(era, *names, **options):
     upstreams[0] = replace(upstreams[0], guidance=(GuidanceRule.read(RULE),))
     gateway = Gateway(Config(tuple(upstreams), **options), single_client=False)
     try:
-        async with connect(sdk_server(gateway), era) as wire:
+        async with connect(sdk_server(gateway.answer), era) as wire:
             yield wire, gateway
     finally:
         await gateway.close()
@@ -273,7 +273,7 @@ async def test_a_file_keeps_results_under_a_policy_for_as_long_as_that_is_the_sa
             single_client=False,
         )
         try:
-            async with connect(sdk_server(gateway), NEW) as wire:
+            async with connect(sdk_server(gateway.answer), NEW) as wire:
                 yield wire, gateway
         finally:
             await gateway.close()
@@ -296,8 +296,8 @@ def test_a_policy_has_one_name_in_all_processes(tmp_path):
     """Ours: by its content; and by the secret of its pseudonyms, which it does not tell."""
     policy = ruled(tmp_path)
     script = (
-        "import sys; from pathlib import Path; from louver.catalogue.policy.policy import Policy\n"
-        "from louver.server.policy.enforcer import PolicyEnforcer\n"
+        "import sys; from pathlib import Path; from louver.policy.policy import Policy\n"
+        "from louver.steps.policy.enforcer import PolicyEnforcer\n"
         "print(PolicyEnforcer('it', Policy.read(Path(sys.argv[1]), b'k' * 32)).id)"
     )
     for seed in ("1", "2"):

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands.test_suggest import suggest
+from desk.commands.test_suggest import suggest
 from gateway.configs import ENVIRON, write
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
-from louver.gateway.sdk_server import sdk_server
-from server.wire import NEW, connect
+from louver.gateway.in_process import sdk_server
+from steps import wire as wires
+from steps.wire import NEW, connect
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +29,7 @@ async def started(folder, *names, **options):
     upstreams = tuple(UpstreamConfig(name, "stdio", command=RECORDS) for name in names)
     gateway = Gateway(Config(upstreams, learn=folder, **options), single_client=False)
     try:
-        async with connect(sdk_server(gateway), NEW, extensions={}) as wire:
+        async with connect(sdk_server(gateway.answer), NEW, extensions={}) as wire:
             yield wire
     finally:
         await gateway.close()
@@ -52,6 +53,18 @@ async def test_a_tool_that_declares_nothing_is_offered_the_argument_once_its_ans
         answer = await wire.call(tool, {"output_fields": ["total"]})
         assert json.loads(answer["content"][0]["text"]) == {"total": 3}
         assert "outputSchema" not in (await wire.tools())[tool]
+
+
+@pytest.mark.parametrize(("host", "is_compact"), [("gemini-cli-mcp-client", True), ("other", False)])
+async def test_json_text_of_one_shape_is_sent_without_white_space(tmp_path, monkeypatch, host, is_compact):
+    """Step 22: to models of known hosts."""
+    monkeypatch.setattr(wires, "CLIENT", {"name": host, "version": "1"})
+    for _ in range(2):
+        async with started(tmp_path, "one") as wire:
+            await wire.tools()
+            texts = [(await wire.call("find_text"))["content"][0]["text"] for _ in range(5)]
+    assert [" " not in text for text in texts] == [is_compact] * 5
+    assert json.loads(texts[0])["total"] == 3
 
 
 async def test_it_is_learnt_of_each_server_apart(tmp_path):

@@ -111,7 +111,7 @@ async def test_prometheus_accepts_them(served):
 
 async def test_each_worker_has_a_port(tmp_path):
     options = config(tmp_path, {"records": fixture("records", isolation="shared")})
-    port = free_port()
+    port = free_port(with_next=True)
     with serving(*options, "--workers", "2", "--metrics", f"127.0.0.1:{port}", command=LOUVER_ITSELF) as served:
         for number in range(2):
             served.metrics = f"http://127.0.0.1:{port + number}/metrics"

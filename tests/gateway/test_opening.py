@@ -14,8 +14,8 @@ from gateway.raw import HANDSHAKE, INFO, SOON_S, raw
 from gateway.served import FIXTURES, children, config, fixture, serving, until
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
-from louver.gateway.sdk_server import sdk_server
-from server.wire import connect
+from louver.gateway.in_process import sdk_server
+from steps.wire import connect
 
 pytestmark = pytest.mark.anyio
 
@@ -65,7 +65,7 @@ async def test_who_cannot_open_a_connection_is_served_by_nobody(tmp_path):
     script.symlink_to(FIXTURES / "unruly.py")
     gateway = Gateway(Config((UpstreamConfig("it", "stdio", command=(PYTHON, str(script))),)), single_client=False)
     try:
-        async with connect(sdk_server(gateway), HANDSHAKE) as wire:
+        async with connect(sdk_server(gateway.answer), HANDSHAKE) as wire:
             assert len(gateway.upstreams["it"].clients) == 1
             script.unlink()
             for _ in range(3):

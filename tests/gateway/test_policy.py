@@ -15,20 +15,20 @@ from fixtures.tattled import SECRET
 from gateway.gateways import LOUVER
 from gateway.raw import SOON_S, raw
 from gateway.served import config, fixture, serving
-from louver.catalogue.policy.policy import Policy
-from louver.catalogue.policy.principal import NOBODY
 from louver.errors import InvalidPolicy
+from louver.gateway.back.lists.list_cache import ListCache
+from louver.gateway.back.policy_guard import Guard
 from louver.gateway.clients.client import GatewayCaller
 from louver.gateway.clients.client import GatewayClient as Served
+from louver.gateway.clients.revisions import GATEWAY_IDENTITY
 from louver.gateway.config.read import read_config
-from louver.gateway.upstream.list_cache import ListCache
-from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
-from louver.gateway.upstream.policy_guard import Guard
-from louver.jsonrpc.errors import JsonRpcError
-from louver.server.policy.enforcer import PolicyEnforcer
-from louver.server.policy.raw import Visible
+from louver.policy.policy import Policy
+from louver.policy.principal import NOBODY
+from louver.steps.policy.enforcer import PolicyEnforcer
+from louver.steps.policy.raw import Visible
+from louver.wire.jsonrpc.errors import JsonRpcError
 from policy.behind import ADMIN, RULES, inside, leaks, policy
-from server.wire import NEW, OLD
+from steps.wire import NEW, OLD
 
 pytestmark = pytest.mark.anyio
 

@@ -15,8 +15,8 @@ from gateway.gateways import over_stdio
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
-from louver.gateway.sdk_server import sdk_server
-from server.wire import NEW, OLD, connect, text_of
+from louver.gateway.in_process import sdk_server
+from steps.wire import NEW, OLD, connect, text_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", [OLD, NEW])]
 
@@ -37,7 +37,7 @@ async def before(era, *upstreams, **options):
     """A connection to a gateway before servers, and the gateway."""
     gateway = Gateway(Config(upstreams), single_client=False, **options)
     try:
-        async with connect(sdk_server(gateway), era) as wire:
+        async with connect(sdk_server(gateway.answer), era) as wire:
             yield wire, gateway
     finally:
         await gateway.close()

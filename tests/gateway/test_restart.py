@@ -14,13 +14,13 @@ import pytest
 from gateway.gateways import EVERYTHING
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
 from gateway.served import at, config, fixture, serving
-from louver.concurrency.backoff import Backoff
+from louver.concurrency.backoff import MAX_FAILURES, Backoff
 from louver.errors import UpstreamUnavailable
-from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
-from louver.gateway.upstream.session import Session
-from louver.gateway.upstream.subscribers import Subscribers
-from louver.gateway.upstream.tool_pins import ToolPins
-from louver.limits import MAX_BACKOFF_S, MAX_FAILURES, MIN_BACKOFF_S
+from louver.gateway.back.fan_out.subscribers import Subscribers
+from louver.gateway.back.lists.tool_pins import ToolPins
+from louver.gateway.back.session import Session, SessionSettings
+from louver.gateway.clients.revisions import GATEWAY_IDENTITY
+from louver.limits import MAX_BACKOFF_S, MIN_BACKOFF_S
 
 pytestmark = pytest.mark.anyio
 
@@ -153,17 +153,10 @@ async def test_an_upstream_that_ends_while_it_opens_has_not_opened():
     async def told(method, params):
         pass
 
-    session = Session(
-        "one",
-        link,
-        GATEWAY_IDENTITY,
-        1,
-        Subscribers(),
-        told,
-        lambda *end: ends.append(end),
-        lambda change: None,
-        ToolPins("one", "warn"),
+    settings = SessionSettings(
+        "one", link, 1, ToolPins("one", "warn"), lambda *end: ends.append(end), lambda change: None
     )
+    session = Session(settings, GATEWAY_IDENTITY, Subscribers(), told)
     with pytest.raises(UpstreamUnavailable, match="it has ended"):
         await session.open()
     assert links[0].is_closed

@@ -15,14 +15,14 @@ import pytest
 
 from gateway.configs import write
 from louver.errors import InvalidConfig, UpstreamUnavailable
+from louver.gateway.back.transports import secret_headers as module
+from louver.gateway.back.transports.secret_headers import SecretHeaders
 from louver.gateway.config.model import HeadersHelper
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
-from louver.gateway.sdk_server import sdk_server
-from louver.gateway.transports import secret_headers as module
-from louver.gateway.transports.secret_headers import SecretHeaders
-from louver.server.request import ANONYMOUS
-from server.wire import OLD, connect
+from louver.gateway.in_process import sdk_server
+from louver.steps.request import ANONYMOUS
+from steps.wire import OLD, connect
 
 pytestmark = pytest.mark.anyio
 
@@ -87,7 +87,7 @@ def config(folder, server):
 async def gateway(folder, server):
     made = Gateway(config(folder, server))
     try:
-        async with connect(sdk_server(made, ANONYMOUS), OLD) as wire:
+        async with connect(sdk_server(made.answer, ANONYMOUS), OLD) as wire:
             yield wire
     finally:
         await made.close()

@@ -17,10 +17,10 @@ from gateway.raw import raw
 from gateway.served import config, serving
 from louver import limits
 from louver.errors import UpstreamInvalidOutput, UpstreamTimeout, UpstreamUnavailable
-from louver.gateway.transports import sse as module
-from louver.gateway.transports.http import HttpTransport
-from louver.gateway.transports.sse import SseTransport
-from louver.gateway.transports.transport import Call
+from louver.gateway.back.transports import sse as module
+from louver.gateway.back.transports.http import HttpTransport
+from louver.gateway.back.transports.sse import SseTransport
+from louver.gateway.back.transports.transport import Call
 
 pytestmark = pytest.mark.anyio
 

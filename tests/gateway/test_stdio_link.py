@@ -16,12 +16,12 @@ from gateway.links import EVERYTHING, FAULTY, SLACK, SOON_S, Ears, begun, call, 
 from gateway.served import until
 from louver.concurrency.budget import PeerBudget
 from louver.errors import UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
-from louver.gateway.transports import process
-from louver.gateway.transports.budgets import UpstreamBudgets
-from louver.gateway.transports.stdio import StdioTransport
-from louver.gateway.transports.transport import Call
-from louver.jsonrpc.errors import JsonRpcError
+from louver.gateway.back.transports import process
+from louver.gateway.back.transports.budgets import UpstreamBudgets
+from louver.gateway.back.transports.stdio import StdioTransport
+from louver.gateway.back.transports.transport import Call
 from louver.limits import MAX_READ_ON_LOOP, MAX_UPSTREAM_BYTES
+from louver.wire.jsonrpc.errors import JsonRpcError
 
 PATIENCE_S = 0.3
 
@@ -302,14 +302,14 @@ async def test_a_listener_that_lags_makes_the_upstream_wait(link, ears):
         await heard(method, params)
 
     ears.on_notification = wait_and_hear
-    storm = asyncio.create_task(call(link, "storm", times=50_000))
+    storm = asyncio.create_task(call(link, "storm", times=30_000))
     async with asyncio.timeout(SOON_S):
         while link._channel._output.is_reading():  # noqa: ASYNC110 - asyncio does not tell
             await asyncio.sleep(0)
     assert link._channel._pending_bytes < 2**20 + 2**19
     gate.set()
     await storm
-    await ears.hears(50_000)
+    await ears.hears(30_000)
 
 
 async def test_a_listener_that_fails_hears_the_next(link, ears, caplog):
@@ -344,7 +344,7 @@ async def test_a_listener_that_fails_at_the_end_harms_no_call(link, ears, caplog
 
 
 async def test_an_answer_that_is_not_strict_fails_its_call_alone(link):
-    """GATEWAY.md, "JSON strictly"; `tests/jsonrpc` has the other faults."""
+    """GATEWAY.md, "JSON strictly"; `tests/wire/jsonrpc` has the other faults."""
     other = await begun(call(link, "hold", meta={"progressToken": 1}))
     for fault in FAULT_OF_EACH_CLASS:
         error = await fails(call(link, fault), (UpstreamInvalidOutput, UpstreamTooLarge))

@@ -8,11 +8,11 @@ import time
 import pytest
 
 from gateway.raw import HANDSHAKE, STATELESS
+from louver.gateway.back.availability import AvailabilityListeners
+from louver.gateway.back.upstream import Upstream, UpstreamSettings
 from louver.gateway.clients.client import GatewayCaller, GatewayClient, resource_and_parents
-from louver.gateway.upstream.availability import AvailabilityListeners
-from louver.gateway.upstream.negotiation import ClientIdentity
-from louver.gateway.upstream.upstream import Upstream, UpstreamSettings
-from louver.protocol.mcp import RESOURCE_UPDATED
+from louver.gateway.clients.revisions import ClientIdentity
+from louver.wire.mcp import RESOURCE_UPDATED
 
 pytestmark = pytest.mark.anyio
 

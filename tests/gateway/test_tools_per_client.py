@@ -10,19 +10,19 @@ from pathlib import Path
 import pytest
 from mcp import MCPError
 
+from gateway.back.test_tool_pins import Turning, turning
 from gateway.served import config, fixture, serving
 from gateway.test_ready_views import answered, playing
-from gateway.upstream.test_tool_pins import Turning, turning
-from louver.catalogue.policy.principal import NOBODY, Principal
-from louver.catalogue.tool_rules import ToolRules
 from louver.cli import main
 from louver.gateway.config.model import Config
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
-from louver.gateway.sdk_server import sdk_server
-from louver.server.request import Identity
-from server.kept import uri_of
-from server.wire import NEW, OLD, connect
+from louver.gateway.in_process import sdk_server
+from louver.policy.principal import NOBODY, Principal
+from louver.policy.tool_rules import ToolRules
+from louver.steps.request import Identity
+from steps.kept import uri_of
+from steps.wire import NEW, OLD, connect
 
 pytestmark = pytest.mark.anyio
 
@@ -51,7 +51,7 @@ async def gateway(folder, tools=RULES, **more):
 
 @asynccontextmanager
 async def inside(folder, era=NEW, principal=NOBODY, **more):
-    async with gateway(folder, **more) as made, connect(sdk_server(made, Identity(principal)), era) as wire:
+    async with gateway(folder, **more) as made, connect(sdk_server(made.answer, Identity(principal)), era) as wire:
         yield wire
 
 
@@ -99,14 +99,14 @@ async def test_each_caller_has_the_tools_of_its_rule(tmp_path, era):
     """*Ours*: of one gateway, in turn; a list may be cached for that caller alone."""
     async with gateway(tmp_path, PER_CALLER) as made:
         for _ in range(2):
-            async with connect(sdk_server(made, Identity(SUPPORT)), era) as wire:
+            async with connect(sdk_server(made.answer, Identity(SUPPORT)), era) as wire:
                 tools = await wire.tools()
                 assert list(tools) == ["user", "calls", "add"]
                 assert tools["user"]["description"].startswith("Read one user.")
                 assert (await wire.request("tools/list")).get("cacheScope", "private") == "private"
                 assert (await wire.call("user"))["structuredContent"]["tool"] == "get_user"
                 hidden = await refusal(wire, "list_teams")
-            async with connect(sdk_server(made, Identity(NOBODY)), era) as wire:
+            async with connect(sdk_server(made.answer, Identity(NOBODY)), era) as wire:
                 assert list(await wire.tools()) == ["list_teams", "calls"]
                 assert await refusal(wire, "user") == await refusal(wire, "get_user") == hidden
                 assert set(await called(wire)) == {"get_user"}
@@ -232,13 +232,12 @@ async def test_a_kept_list_goes_by_the_rules_of_now(tmp_path):
         config = read_config(Path(written(tmp_path, tools)[1]))
         made = Gateway(config, catalogues=tmp_path / "kept")
         try:
-            async with connect(sdk_server(made, Identity(NOBODY)), OLD) as wire:
+            async with connect(sdk_server(made.answer, Identity(NOBODY)), OLD) as wire:
                 assert list(await wire.tools()) == names
             await made.open()
         finally:
             await made.close()
-    (kept,) = (tmp_path / "kept").glob("*.json")
-    assert "get_user" in kept.read_text()
+    assert all("get_user" in kept.read_text() for kept in (tmp_path / "kept").glob("*.json"))
 
 
 def test_check_tells_what_the_rules_name_in_vain(tmp_path, capsys):
@@ -254,10 +253,10 @@ def test_check_tells_what_the_rules_name_in_vain(tmp_path, capsys):
 async def test_a_kept_result_is_for_callers_of_the_same_rule(tmp_path):
     """*Ours*: who has no tool has not its results either."""
     async with gateway(tmp_path, PER_CALLER, keepResults={"overBytes": 1}) as made:
-        async with connect(sdk_server(made, Identity(SUPPORT)), NEW) as wire:
+        async with connect(sdk_server(made.answer, Identity(SUPPORT)), NEW) as wire:
             uri = uri_of(await wire.call("user"))
             assert "ann@example.com" in json.dumps(await wire.request("resources/read", {"uri": uri}))
-        async with connect(sdk_server(made, Identity(NOBODY)), NEW) as wire:
+        async with connect(sdk_server(made.answer, Identity(NOBODY)), NEW) as wire:
             with pytest.raises(MCPError):
                 await wire.request("resources/read", {"uri": uri})
 
@@ -268,7 +267,7 @@ async def test_a_renamed_tool_has_its_ready_views():
     before = playing("server-memory", tools=rules)
     made = Gateway(Config((before,)), single_client=False)
     try:
-        async with connect(sdk_server(made), NEW) as wire:
+        async with connect(sdk_server(made.answer), NEW) as wire:
             answer = await wire.call("remember", {"entities": []})
     finally:
         await made.close()
@@ -295,7 +294,7 @@ async def test_a_server_of_each_revision_has_rules(tmp_path, era, only):
     entry = fixture("everything", "--only", only, tools=rules)
     made = Gateway(read_config(Path(config(tmp_path, {"it": entry})[1])))
     try:
-        async with connect(sdk_server(made, Identity(NOBODY)), era) as wire:
+        async with connect(sdk_server(made.answer, Identity(NOBODY)), era) as wire:
             assert list(await wire.tools()) == ["simple", "test_error_handling"]
             assert (await wire.call("simple"))["content"][0]["text"].startswith("This is a simple text")
             assert await refusal(wire, "test_simple_text") == await refusal(wire, "none")

@@ -7,8 +7,8 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateway.served import serving
-from louver.protocol.names import ARGUMENT, DESCRIPTIONS_TOOL, GRANT_ARGUMENT, RESULT_TOOL
+from gateway.served import fixture, serving
+from louver.wire.names import ARGUMENT, DESCRIPTIONS_TOOL, GRANT_ARGUMENT, RESULT_TOOL
 
 from .stacks import Run
 
@@ -22,15 +22,24 @@ def fields(*names):
 
 
 def page(number):
-    arguments = {"handle": "$handle", "fields": ["rows.id"], "page": number}
+    arguments = {"handle": "$handle", ARGUMENT: ["rows.id"], "page": number}
     return {"tool": RESULT_TOOL, "arguments": arguments}
 
 
+def found(**arguments):
+    return {"tool": "search_tools", "arguments": {"tool": "people__get_person", "arguments": {"id": 7, **arguments}}}
+
+
 SCENES = {
-    "default": ({}, [PERSON, fields("name"), fields("nmae")]),
+    "default": ({}, [PERSON]),
+    "fields": ({"argument": "all"}, [PERSON, fields("name"), fields("nmae")]),
     "beside": (
         {"keepResults": {"overBytes": 20_000}},
         [PERSON, {"tool": "list_rows", "arguments": {"number": 150}}, page(1), page(2)],
+    ),
+    "deferred": (
+        {"exposure": "deferred", "pinned": ["people__list_rows"]},
+        [{"tool": "search_tools", "arguments": {"query": "a person"}}, found(), found(**{ARGUMENT: ["nmae"]})],
     ),
     "enforce": (
         {"exposure": "minimal"},
@@ -60,11 +69,19 @@ SCENES = {
 CELLS = {
     "list": ("default", lambda seen: "get_person" in " ".join([*seen.tools, seen.found])),
     "plain call": ("default", lambda seen: "London" in seen.results[0]),
-    "fields": ("default", lambda seen: "Ada" in seen.results[1] and "London" not in seen.results[1]),
-    "wrong field": ("default", lambda seen: "did you mean 'name'" in plain(seen.results[2])),
+    "fields": ("fields", lambda seen: "Ada" in seen.results[1] and "London" not in seen.results[1]),
+    "wrong field": ("fields", lambda seen: "did you mean 'name'" in plain(seen.results[2])),
     "over HTTP": ("http", lambda seen: "London" in seen.results[0] and "London" not in seen.results[1]),
     "guidance": ("beside", lambda seen: NOTE in seen.results[0]),
     "kept result": ("beside", lambda seen: "page 2 of 2" in seen.results[3] and "149" in seen.results[3]),
+    "deferred": (
+        "deferred",
+        lambda seen: (
+            "people__get_person{id: int" in seen.results[0]
+            and "London" in seen.results[1]
+            and "did you mean 'name'" in plain(seen.results[2])
+        ),
+    ),
     "enforce": ("enforce", lambda seen: "London" in seen.results[1]),
     "on-error": ("on-error", lambda seen: "London" in seen.results[1]),
     "discovery": ("discovery", lambda seen: "people" in seen.results[0] and "London" in seen.results[1]),
@@ -82,9 +99,11 @@ def configured(folder, scene):
     """The file of a configuration."""
     settings, _ = SCENES[scene]
     guidance = [{"tool": "get_person", "when": {"path": "name"}, "note": NOTE}] if scene == "beside" else []
-    server = {"command": sys.executable, "args": [SERVER], "louver": {"guidance": guidance}}
+    servers = {"people": {"command": sys.executable, "args": [SERVER], "louver": {"guidance": guidance}}}
+    if scene == "deferred":
+        servers["notes"] = fixture("searchable", python=sys.executable)
     file = folder / f"{scene}.json"
-    file.write_text(json.dumps({"mcpServers": {"people": server}, "louver": settings}), "utf-8")
+    file.write_text(json.dumps({"mcpServers": servers, "louver": settings}), "utf-8")
     return file
 
 
@@ -95,8 +114,8 @@ def runs(folder):
     for scene, (_, steps) in SCENES.items():
         arguments = ["-m", "louver", "serve", "--config", str(configured(folder, scene))]
         found[scene] = Run({"command": sys.executable, "args": arguments}, steps)
-    with serving("--config", str(configured(folder, "default"))) as served:
-        found["http"] = Run({"url": served.url}, SCENES["default"][1])
+    with serving("--config", str(configured(folder, "fields"))) as served:
+        found["http"] = Run({"url": served.url}, SCENES["fields"][1])
         yield found
 
 

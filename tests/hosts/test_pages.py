@@ -26,13 +26,13 @@ LIBRARIES = {
     "AI SDK": "ai-sdk",
 }
 PROGRAMS = {
-    "claude-code": ("save-tokens-in-claude-code.md", "mcp.json"),
-    "codex": ("save-tokens-in-codex.md", ".codex/config.toml"),
-    "gemini-cli": ("save-tokens-in-gemini-cli.md", ".gemini/settings.json"),
-    "qwen-code": ("save-tokens-in-gemini-cli.md", ".qwen/settings.json"),
-    "opencode": ("save-tokens-in-opencode.md", "work/opencode.json"),
+    "claude-code": "mcp.json",
+    "codex": ".codex/config.toml",
+    "gemini-cli": ".gemini/settings.json",
+    "qwen-code": ".qwen/settings.json",
+    "opencode": "work/opencode.json",
 }
-"""Stack -> its page, and the file that the lab writes."""
+"""Stack -> the file that the lab writes."""
 
 
 def blocks_of(text):
@@ -59,12 +59,12 @@ def test_the_file_of_a_program_is_the_one_that_it_is_tried_with(tmp_path, monkey
     """HOSTS.md: the entry that the lab writes, under the name that `louver doctor --apply` gives it."""
     monkeypatch.setattr(stacks, "_installed", lambda *_: ("node", __file__))
     monkeypatch.setattr(stacks, "SERVER", "louver")
-    for stack, (page, file) in PROGRAMS.items():
+    for stack, file in PROGRAMS.items():
         with subtests.test(stack):
             (folder := tmp_path / stack).mkdir()
             stacks._CONFIGURED[stack](folder, TARGET, "http://127.0.0.1:1")
             written = (folder / file).read_text("utf-8")
-            found = blocks_of((HOW_TO / page).read_text("utf-8"))
+            found = blocks_of((HOW_TO / "save-tokens-in-your-host.md").read_text("utf-8"))
             if file.endswith(".toml"):
                 assert any(block in written for block in found)
             else:

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from gateway.links import SOON_S, turns
-from louver.concurrency.budget import PeerBudget
+from louver.concurrency.budget import PeerBudget, Turnstile
 from louver.errors import UpstreamUnavailable
 from louver.http1 import pool as module
 from louver.http1.pool import ConnectionPool, _address_text
@@ -25,7 +25,7 @@ from louver.limits import MAX_UPSTREAM_PENDING
 
 def pool_of(url, connections=400, idle=100):
     """A pool with budgets of its own."""
-    return ConnectionPool(url, PeerBudget(connections), PeerBudget(idle))
+    return ConnectionPool(url, PeerBudget(connections), PeerBudget(idle), Turnstile())
 
 
 class Hasty(asyncio.Protocol):

@@ -14,15 +14,17 @@ from fixtures.tables import in_turn
 from gateway.raw import SOON_S
 from louver.concurrency.budget import BudgetByKey
 from louver.http1 import server as http_front
-from louver.http1.server import BufferedTransport, Cycle, PlainFirstProtocol
-from louver.limits import (
+from louver.http1.server import (
     CLIENT_SILENCE_S,
     EVICTED_SHARE,
-    MAX_HTTP_HEAD,
     MAX_SMALL_CHUNKS,
     MIN_BODY_RATE,
     MIN_CHUNK_BYTES,
+    BufferedTransport,
+    Cycle,
+    PlainFirstProtocol,
 )
+from louver.limits import MAX_HTTP_HEAD
 
 pytestmark = pytest.mark.anyio
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from fixtures.tattled import SECRET
 from gateway.raw import raw
 from gateway.served import config, fixture, serving
-from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
-from louver.gateway.sdk_server import sdk_server
-from louver.server.request import Identity
-from server.wire import connect
+from louver.gateway.in_process import sdk_server
+from louver.policy.principal import NOBODY, Principal
+from louver.steps.request import Identity
+from steps.wire import connect
 
 ADMIN = Principal("https://id.example#ann", roles=frozenset({"admin"}))
 ABLE = {"elicitation": {"form": {}}, "sampling": {}, "roots": {}}
@@ -100,7 +100,7 @@ async def inside(folder, era, principal=NOBODY, **more):
     """A gateway in this process, and a connection of a caller with rights of its own."""
     made = Gateway(read_config(Path(written(folder, **more)[1])), single_client=False)
     try:
-        async with connect(sdk_server(made, Identity(principal)), era) as wire:
+        async with connect(sdk_server(made.answer, Identity(principal)), era) as wire:
             yield wire
     finally:
         await made.close()

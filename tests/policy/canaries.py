@@ -29,24 +29,23 @@ from urllib.parse import unquote
 from mcp import MCPError
 from mcp.server import Server
 
-from louver.gateway.upstream.policy_guard import Guard
-from louver.jsonrpc.errors import JsonRpcError
-from louver.server.audit import middleware
-from louver.server.calls.request import RequestOptions
-from louver.server.calls.response import ResponseExtras
-from louver.server.calls.schema_resource import ProjectedSchemas
-from louver.server.policy import enforcer
-from louver.server.policy.enforcer import PolicyEnforcer
-from louver.server.policy.per_audience import PerAudience
-from louver.server.projection import ProjectionStep
-from louver.server.request import Identity, in_order
-from louver.server.results.results import KeptResults, Results
-from louver.server.sdk import StepMiddleware
-from louver.server.search import Search
-from louver.server.tools.registry import ToolRegistry
-from louver.server.tools.views import ToolViews
+from louver.gateway.back.policy_guard import Guard
+from louver.sdk.adapter import StepMiddleware, call_server
+from louver.steps.audit import step
+from louver.steps.calls.request import RequestOptions
+from louver.steps.calls.response import ResponseExtras
+from louver.steps.calls.schema_resource import ProjectedSchemas
+from louver.steps.policy import enforcer
+from louver.steps.policy.enforcer import PolicyEnforcer
+from louver.steps.projection import ProjectionStep
+from louver.steps.request import Identity, in_order
+from louver.steps.results.results import KeptResults, Results
+from louver.steps.search import Search
+from louver.steps.tools.registry import ToolRegistry
+from louver.steps.tools.views import ToolViews
+from louver.wire.jsonrpc.errors import JsonRpcError
 from tests.policy.cases import TOOL, Case, Cases
-from tests.server.wire import NEW, connect
+from tests.steps.wire import NEW, connect
 
 
 class Caller:
@@ -65,16 +64,16 @@ class Pipeline:
         self.server: Server[Any] = Server("canaries")
         self.lists = SimpleNamespace(generation=0)
         writer = SimpleNamespace(principal_digest=lambda _who: "p:someone", check_room=_nothing, write=self._write)
-        audit: Any = middleware.AuditMiddleware(
-            writer, lambda _name, who: middleware.ToolOwner("it", TOOL, "1", self.policed.names_of(TOOL, who))
+        audit: Any = step.AuditStep(
+            writer, lambda _name, who: step.ToolOwner("it", TOOL, "1", self.policed.names_of(TOOL, who))
         )
-        self.audiences = PerAudience(lambda who: self.audience(who), self._made)
-        self.server.middleware[:] = [StepMiddleware([self._identify, audit, self._step])]
+        self.audiences: dict[Any, Any] = {}
+        self.server.middleware[:] = [StepMiddleware(in_order([self._identify, audit, self._step], call_server))]
 
     def begin(self, case: Case) -> None:
         """Serve the tool of another case."""
         self.case = case
-        self.audiences.close()
+        self.audiences.clear()
         self.policed = PolicyEnforcer("it", case.policy)
         self.guard = Guard(self.policed)
         self.session = Session(case.tool)
@@ -84,7 +83,7 @@ class Pipeline:
     def audience(self, who: Any) -> Any:
         return self.policed.id, self.policed.policy.audience(who)
 
-    async def _write(self, record: Any) -> None:
+    async def _write(self, record: Any, **_: Any) -> None:
         self.records.append(record.to_json())
 
     def _made(self, who: Any) -> Any:
@@ -98,7 +97,7 @@ class Pipeline:
         layer = ProjectionStep(
             info, tools, asking, "relaxed", exact=True, search=Search(), schemas=schemas, extras=beside
         )
-        return in_order([layer], self._forward), lambda: None
+        return in_order([layer], self._forward)
 
     def _hides(self, who: Any, tool: str, path: Any) -> bool:
         return self.policed.hides(tool, who, path)
@@ -110,11 +109,16 @@ class Pipeline:
     async def _step(self, request: Any, call_next: Any) -> Any:
         if request.method in ("server/discover", "initialize", "ping"):
             return await call_next(request)
-        return await self.audiences(request)
+        who = request.identity.principal
+        if (audience := self.audience(who)) not in self.audiences:
+            self.audiences[audience] = self._made(who)
+        return await self.audiences[audience](request)
 
     async def _forward(self, request: Any) -> Any:
         client = SimpleNamespace(is_modern=True)
-        turn: Any = SimpleNamespace(client=client, identity=request.identity, record=request.record)
+        turn: Any = SimpleNamespace(
+            client=client, identity=request.identity, record=request.record, is_live=request.is_live
+        )
         session: Any = self.session
         return await self.guard.send(session, turn, request.method, dict(request.params), self._ask)
 
@@ -305,8 +309,8 @@ def main() -> int:
     return 1 if run.found else 0
 
 
+async def _nothing() -> None: ...
+
+
 if __name__ == "__main__":
     sys.exit(main())
-
-
-async def _nothing() -> None: ...

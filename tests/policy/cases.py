@@ -12,9 +12,9 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.policy.policy import Policy, Rule, ToolPolicy, Who
 from louver.core.paths.path import FieldPath, fold
 from louver.core.policy.visibility import Fields
+from louver.policy.policy import Policy, Rule, ToolPolicy, Who
 
 if TYPE_CHECKING:
     from random import Random
@@ -71,23 +71,29 @@ class Cases:
         self.values: dict[str, Steps] = {}
         self.keys: dict[str, Steps] = {}
         self.never: dict[str, str] = {}
+        self.beside: set[str] = set()
         root = self._node(3, rooted=True)
         seats = ("structured", "text", "wrapped text", "text at the root", "prose", "error", "refused")
         seat = rng.choices(seats, (12, 3, 3, 1, 1, 2, 1))[0]
         is_declared = (seat == "structured" and rng.random() < 0.85) or (seat == "text" and rng.random() < 0.5)
         wrapped = is_declared and rng.random() < 0.25
-        value = self._value(root, ())
-        places = [*self.keys.values()]
-        rules = [self._fields(places)]
-        value = self._with_twins(value, root, rules)
-        schema = self._schema(root, ())
+        top: Steps = ("result",) if wrapped else ()
+        value = self._value(root, top)
+        siblings = self._siblings(root) if wrapped and rng.random() < 0.5 else {}
+        self.has_siblings = bool(siblings)
+        places = [*self.keys.values(), *((name,) for name in siblings)]
+        # The root of JSON text in a wrapper is that of the text, and of a schema that of the wrapper.
+        rules = [self._fields(places, is_rooted=seat != "wrapped text")]
+        value = self._with_twins(value, root, rules, top)
+        schema = self._schema(root, top)
         inside = schema["properties"]
         if wrapped:
-            value = {"result": [value, self._value(root, ())] if rng.random() < 0.5 else value}
+            value = {"result": [value, self._value(root, top)] if rng.random() < 0.5 else value, **siblings}
             item = schema
             schema = {"type": "object", "properties": {"result": {"anyOf": [{"type": "array", "items": item}, item]}}}
             schema["required"] = ["result"]
-            if seat == "text" and rng.random() < 0.5:
+            schema |= rng.choice(({}, {}, {"additionalProperties": True}, {"additionalProperties": {}}))
+            if seat == "text" and not siblings and rng.random() < 0.5:
                 value = value["result"]
         if inside and rng.random() < 0.2:
             name = rng.choice(list(inside))
@@ -148,6 +154,21 @@ class Cases:
             return {name: self._value(below, (*at, name)) for name, below in node.names.items()}
         return self._leaf(node.kind, at)
 
+    def _siblings(self, root: Node) -> dict[str, Any]:
+        """Members beside the wrapper's, which no schema declares; some are named as one within it."""
+        rng = self.rng
+        siblings: dict[str, Any] = {}
+        for _ in range(rng.choice((1, 1, 2))):
+            node = self._node(1)
+            if rng.random() < 0.5:
+                name = rng.choice(list(root.names))
+                self.beside.add(name)
+            else:
+                name = self._token("k")
+                self.keys[name] = (name,)
+            siblings[name] = self._value(node, (name,))
+        return siblings
+
     def _leaf(self, kind: str, at: Steps) -> Any:
         if kind == "integer":
             number = self.rng.randrange(10**11, 10**12)
@@ -157,19 +178,19 @@ class Cases:
         self.values[token] = at
         return self.rng.choice(("{}", "{}", "{}\u00e9\u2028", 'a "{}"\n', '{{"{}": 1}}', "\U0001f600{}/")).format(token)
 
-    def _with_twins(self, value: Any, root: Node, rules: list[Fields]) -> Any:
+    def _with_twins(self, value: Any, root: Node, rules: list[Fields], top: Steps) -> Any:
         """The value with twins of names that are denied at the root."""
         rng = self.rng
         denied = [
-            path.steps[0]
+            path.steps[-1]
             for fields in rules
             for path in (*fields.deny, *fields.mask, *fields.hash)
-            if len(path.steps) == 1 and path.steps[0] in root.names
+            if path.steps[-1] in root.names and _is_below(path, (*top, str(path.steps[-1])))
         ]
         if denied and rng.random() < 0.3:
             name = str(rng.choice(denied))
             twin = rng.choice((name.upper(), "".join(map(_wide, name)), f"{name[:3]}\u200b{name[3:]}"))
-            value = {**value, twin: self._leaf("string", (name,))}
+            value = {**value, twin: self._leaf("string", (*top, name))}
         return value
 
     def _scattered(self, value: Any) -> Any:
@@ -187,6 +208,8 @@ class Cases:
             return value
         text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
         nearly = ("{}", "{}", "\ufeff{}", "```json\n{}\n```", "\u200b {}", "{}{}", "{},", "[{}, NaN]", "{} // it")
+        if isinstance(value, dict):
+            nearly += ("Found: {}", "200 OK\n{}", "data: {}\n\ndata: {}")
         return json.dumps(text) if rng.random() < 0.2 else rng.choice(nearly).replace("{}", text)
 
     # Schemas
@@ -223,6 +246,9 @@ class Cases:
         if rng.random() < 0.15:
             moved = rng.choice(names)
             schema["patternProperties"] = {f"^{moved}$": schema["properties"].pop(moved)}
+        if rng.random() < 0.1:
+            # A schema may declare less than the value has.
+            schema["properties"].pop(rng.choice(names), None)
         if rng.random() < 0.15:
             moved = rng.choice(list(schema["properties"]) or names)
             if moved in schema["properties"]:
@@ -255,7 +281,7 @@ class Cases:
 
     # Rules
 
-    def _fields(self, places: list[Steps]) -> Fields:
+    def _fields(self, places: list[Steps], *, is_rooted: bool) -> Fields:
         rng = self.rng
 
         def some(*, deep: bool) -> tuple[FieldPath, ...]:
@@ -264,7 +290,7 @@ class Cases:
                 if deep and rng.random() < 0.3:
                     paths.append(FieldPath((steps[-1],), deep=True))
                 else:
-                    paths.append(FieldPath(tuple(steps)))
+                    paths.append(FieldPath.parse(_written(rng, steps) if is_rooted else ".".join(steps)))
             return fold(tuple(paths))
 
         kinds = rng.choice(
@@ -286,8 +312,15 @@ class Cases:
         denied = {token: "value" for token, at in self.values.items() if any(_value_is_denied(f, at) for f in rules)}
         # What is hidden wherever it stands is told as something that may stand anywhere.
         told = {path.steps[0] for fields in rules for path in (*fields.mask, *fields.hash) if path.deep}
-        names = {token: at for token, at in self.keys.items() if token not in told}
-        denied |= {token: "name" for token, at in names.items() if any(_name_is_denied(f, at) for f in rules)}
+        if self.has_siblings:
+            # A dotted path beside a wrapper is also told as one within it.
+            shown = [path for fields in rules for path in (*fields.allow, *fields.mask, *fields.hash)]
+            told |= {step for path in shown if not path.absolute for step in path.steps}
+            told |= {step for fields in rules for path in fields.deny if not path.absolute for step in path.steps[:-1]}
+        for name, at in self.keys.items():
+            places = [at, (name,)] if name in self.beside else [at]
+            if name not in told and all(any(_name_is_denied(f, place) for f in rules) for place in places):
+                denied[name] = "name"
         if whole and any(fields != Fields() for fields in rules):
             denied |= dict.fromkeys(self.values, "value")
         return denied
@@ -346,7 +379,7 @@ class Cases:
             steps[-1] = "nonesuch"
         if rng.random() < 0.15:
             steps[rng.randrange(len(steps))] = "*"
-        text = ".".join(steps)
+        text = _written(rng, tuple(steps))
         asked: Any = rng.choice(
             (
                 None,
@@ -368,7 +401,24 @@ class Cases:
 
     def _views(self, places: list[Steps]) -> dict[str, Any]:
         rng = self.rng
-        return {f"v{number}": [".".join(rng.choice(places)), ".".join(rng.choice(places))] for number in range(2)}
+
+        def path(steps: Steps) -> str:
+            # A dotted path beside a wrapper is also told as one within it.
+            is_beside = self.has_siblings and steps[0] != "result"
+            return "/" + "/".join(steps) if is_beside else _written(rng, steps)
+
+        return {f"v{number}": [path(rng.choice(places)) for _ in range(2)] for number in range(2)}
+
+
+def _written(rng: Random, steps: Steps) -> str:
+    """A path in one of its forms; a dotted one may leave out the name of the wrapper."""
+    form = rng.choice(("dotted", "dotted", "pointer", "JSONPath"))
+    if form == "pointer" and "*" not in steps:
+        return "/" + "/".join(steps)
+    if form == "JSONPath":
+        return "$." + ".".join(steps)
+    within = steps[1:] if steps[0] == "result" and len(steps) > 1 and rng.random() < 0.7 else steps
+    return ".".join(within)
 
 
 def _around(name: str, held: dict[str, Any]) -> dict[str, Any]:
@@ -386,7 +436,13 @@ def _plain(name: str) -> str:
 def _is_below(path: FieldPath, at: Steps) -> bool:
     if path.deep:
         return path.steps[0] in at
-    return at[: len(path.steps)] == path.steps
+    return any(place[: len(path.steps)] == path.steps for place in _readings(path, at))
+
+
+def _readings(path: FieldPath, at: Steps) -> list[Steps]:
+    """A place from the root, and from within the wrapper if a path may leave its name out."""
+    may_be_within = at[:1] == ("result",) and not path.absolute
+    return [at, at[1:]] if may_be_within else [at]
 
 
 def _value_is_denied(fields: Fields, at: Steps) -> bool:
@@ -403,5 +459,6 @@ def _name_is_denied(fields: Fields, at: Steps) -> bool:
         return True
     shown = (*fields.allow, *fields.mask, *fields.hash)
     return bool(fields.allow) and not any(
-        path.deep or _is_below(path, at) or path.steps[: len(at)] == at for path in shown
+        path.deep or _is_below(path, at) or any(path.steps[: len(place)] == place for place in _readings(path, at))
+        for path in shown
     )

@@ -15,20 +15,20 @@ import pytest
 from mcp import MCPError
 
 from fixtures.tattled import SECRET
-from gateway.auth.guarded import bearing, token_file
+from gateway.front.auth.guarded import bearing, token_file
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import config, fixture, serving
-from louver.catalogue.policy.policy import Policy, Rule, ToolPolicy, Who
 from louver.core.json import digest
 from louver.core.paths.path import FieldPath
 from louver.core.policy.visibility import Fields
-from louver.jsonrpc.errors import HEADER_MISMATCH
-from louver.server.policy.enforcer import PolicyEnforcer
+from louver.policy.policy import Policy, Rule, ToolPolicy, Who
+from louver.steps.policy.enforcer import PolicyEnforcer
+from louver.wire.jsonrpc.errors import HEADER_MISMATCH
 from policy.behind import client_of, gateway, written
 from tests.policy.canaries import Pipeline, patched
 from tests.policy.cases import TOOL, Case
-from tests.server.wire import NEW, connect
+from tests.steps.wire import NEW, connect
 
 pytestmark = pytest.mark.anyio
 

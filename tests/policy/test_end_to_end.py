@@ -10,9 +10,9 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from gateway.auth.issuer import ISSUER, RESOURCE, key_set, public, rsa_key, signed
+from gateway.front.auth.issuer import ISSUER, RESOURCE, key_set, public, rsa_key, signed
 from gateway.served import serving
-from louver.server.audit.report import AuditReport
+from louver.steps.audit.report import AuditReport
 from policy.end_to_end import FIELDS, PRINCIPALS, written
 
 pytestmark = pytest.mark.anyio

@@ -12,12 +12,12 @@ import pytest
 from mcp import MCPError
 
 from fixtures.tables import in_turn
-from fixtures.tattled import META, NAMES, SECRET, SEEN
+from fixtures.tattled import IN_PROSE, META, NAMES, SECRET, SEEN
 from gateway.raw import HANDSHAKE, STATELESS
-from louver.catalogue.policy.principal import NOBODY
-from louver.protocol.names import GRANT, GRANT_ARGUMENT
+from louver.policy.principal import NOBODY
+from louver.wire.names import GRANT, GRANT_ARGUMENT
 from policy.behind import ADMIN, DESCRIPTION, KINDS, RULES, Somebody, client_of, gateway, got, inside, leaks, policy
-from server.wire import NEW, OLD
+from steps.wire import NEW, OLD
 
 pytestmark = pytest.mark.anyio
 
@@ -99,6 +99,21 @@ async def test_p01_content_never_holds_what_structured_content_lost(client, serv
     assert told_by(root) == [SEEN]
     (note,) = (await call(client, f"{server}__describe_person"))["content"]
     assert note["text"].endswith("it is withheld")
+
+
+@pytest.mark.whole
+@ALIKE
+async def test_p01_json_that_no_encoder_takes_and_json_in_prose_arrive(client, server):
+    """TRUST.md, second review, rows 20 and 24: without what is denied."""
+    half = {**SEEN, "name": "\ud83d"}
+    for request, kept in (("nothing", half), ("exclude", {name: half[name] for name in half if name != "id"})):
+        told = await call(client, f"{server}__tell_half_pair", **REQUESTS[request])
+        assert told_by(told)[0] == kept
+    (note,) = (await call(client, f"{server}__tell_half_name"))["content"]
+    assert note["text"].endswith("it is withheld")
+    told = await call(client, f"{server}__tell_in_prose")
+    seen = json.dumps(SEEN, separators=(",", ":"))
+    assert told["structuredContent"] == {"id": 1, "name": IN_PROSE.format(seen)}
 
 
 @ERAS
@@ -380,7 +395,7 @@ async def test_p14_a_name_denied_in_one_branch_of_a_union_is_denied(client, serv
 
 @ERAS
 async def test_p15_logs_hold_no_values_and_no_text_of_a_client(served, client):
-    """PRIVACY.md, P15: of values see the fixture; audit records in `tests/server/test_auditing.py`."""
+    """PRIVACY.md, P15: of values see the fixture; audit records in `tests/steps/test_auditing.py`."""
     word = "unmatched-7f3b"
     await call(client, "old__get_person", projection={"mode": "include", "fields": [f"`{word}`"]})
     await call(client, "old__get_person", projection={"mode": "include", "fields": [f"{word}..x"]})
@@ -489,7 +504,7 @@ async def test_discovery_and_scripts_tell_nothing(served, era, server):
             of = {**there, "luaToolName": name}
             said.append(await client.call("tool-details", **of))
             said.append(await client.call("inspect-tool-response", **of, sampleArgs={}))
-        listed = ", ".join(f'"{name}"' for name in names if name not in ("ask", "sample", "root"))
+        listed = ", ".join(f'"{name}"' for name in names if name not in ("ask", "sample", "root", "touch", "report"))
         answer = await client.call("execute", script=SCRIPT % (listed, server))
         assert "Bob" in json.dumps(answer), answer
         assert SECRET not in got(client, said, answer)

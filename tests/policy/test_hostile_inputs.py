@@ -3,7 +3,7 @@
 What is answered stands in `hostile_answers.json`, word for word. The event loop of the gateway is this one, so that it
 can be seen never to stall, but for what is asked over HTTP: there another client is answered meanwhile. Hostile
 configurations are in `tests/gateway/test_config_errors.py`, hostile `tool_descriptions` in
-`tests/server/test_disclosure.py`.
+`tests/steps/test_disclosure.py`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
-from louver.gateway.sdk_server import sdk_server
+from louver.gateway.in_process import sdk_server
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS, MAX_QUERY_CHARACTERS, MAX_SEGMENTS
 from policy.behind import POLICY, client_of, policy, written
-from server.test_refusals import HOSTILE as PROJECTIONS
-from server.test_refusals import include
-from server.wire import NEW, connect
+from steps.test_refusals import HOSTILE as PROJECTIONS
+from steps.test_refusals import include
+from steps.wire import NEW, connect
 
 pytestmark = pytest.mark.anyio
 
@@ -73,7 +73,7 @@ class World:
         options = config(self.folder, {"it": entry}, **louver)
         gateway = Gateway(read_config(Path(options[1])), single_client=False)
         try:
-            async with connect(sdk_server(gateway), NEW) as wire, responsive():
+            async with connect(sdk_server(gateway.answer), NEW) as wire, responsive():
                 yield wire
         finally:
             await gateway.close()

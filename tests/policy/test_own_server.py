@@ -18,13 +18,13 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 
 import louver
 from fixtures.tattled import INSTRUCTIONS, META, NAMES, RESULTS, SECRET, SEEN, listed
-from louver.catalogue.policy.policy import definition_digest
+from louver.catalogue.entry import definition_digest
 from louver.errors import AuditFailed, InvalidPolicy, LouverError
-from louver.middleware import DisclosureMiddleware, PolicyMiddleware, Principal, ProjectionMiddleware, SearchMiddleware
-from louver.server.audit.report import AuditReport
+from louver.middleware import FieldPolicy, LouverMiddleware, Principal
+from louver.steps.audit.report import AuditReport
 from policy.behind import POLICY, leaks, policy
-from server.test_callers import caller
-from server.wire import NEW, OLD, connect
+from steps.test_callers import caller
+from steps.wire import NEW, OLD, connect
 
 pytestmark = pytest.mark.anyio
 
@@ -126,10 +126,10 @@ class Tattling:
 
 
 def under(folder, rules=POLICY, **options):
-    """The middleware of a policy."""
+    """A policy."""
     file = folder / "it.policy.json"
     file.write_text(json.dumps(rules))
-    return PolicyMiddleware(file, audit=folder / "audit.db", **options)
+    return FieldPolicy(file, audit=folder / "audit.db", **options)
 
 
 @asynccontextmanager
@@ -161,12 +161,11 @@ async def told(wire, name, **meta):
     return await answer_of(wire.call(name, progressToken=7, **meta))
 
 
-@pytest.mark.parametrize("beside", [[], [ProjectionMiddleware, SearchMiddleware, DisclosureMiddleware]])
+@pytest.mark.parametrize("beside", [{}, {"search": True, "disclosure": "enforce"}])
 async def test_no_way_out_of_a_server_tells_what_is_denied(tmp_path, era, beside, caplog):
     """PRIVACY.md, P1 to P7: answers, lists, errors, notifications, questions, in the log as well."""
     made = Tattling()
-    made.server.middleware.extend([make() for make in beside])
-    made.server.middleware.append(under(tmp_path))
+    made.server.middleware.append(LouverMiddleware(**beside, policy=under(tmp_path)))
     async with heard(made.server, era) as (wire, everything):
         if beside:
             await wire.call("get_tool_descriptions", {"tools": [*PLAIN, "refuse", "raise", "report", "ask", "touch"]})
@@ -201,7 +200,9 @@ async def test_no_way_out_of_a_server_tells_what_is_denied(tmp_path, era, beside
 async def test_what_is_allowed_is_sent(tmp_path):
     """PRIVACY.md, P5: so that it was the policy that kept it back."""
     made = Tattling()
-    made.server.middleware.append(under(tmp_path, policy(let=ALLOWED, resources=["file:///*"])))
+    made.server.middleware.append(
+        LouverMiddleware(policy=under(tmp_path, policy(let=ALLOWED, resources=["file:///*"])))
+    )
     async with heard(made.server, OLD) as (wire, everything):
         assert SECRET in wire.opening["instructions"]
         await told(wire, "report")
@@ -218,7 +219,7 @@ async def test_what_is_allowed_is_sent(tmp_path):
 async def test_who_listens_hears_of_what_may_be_seen(tmp_path):
     """PRIVACY.md, P2: the stream is acknowledged, and each notification tells which stream it is of."""
     made = Tattling()
-    made.server.middleware.append(under(tmp_path))
+    made.server.middleware.append(LouverMiddleware(policy=under(tmp_path)))
     async with heard(made.server, NEW) as (wire, everything), anyio.create_task_group() as tasks:
         wanted = {"toolsListChanged": True, "resourceSubscriptions": ["file:///open", "file:///private/1"]}
         meta = dict(wire._envelope)
@@ -251,7 +252,7 @@ async def test_a_principal_is_that_of_the_access_token_or_who_the_author_says(tm
         },
     }
     made = Tattling()
-    made.server.middleware.extend([ProjectionMiddleware(), under(tmp_path, rules)])
+    made.server.middleware.append(LouverMiddleware(policy=under(tmp_path, rules)))
     async with connect(made.server, era) as wire:
         assert not leaks(await wire.call("get_person"))
         with caller("desk"):
@@ -264,7 +265,7 @@ async def test_a_principal_is_that_of_the_access_token_or_who_the_author_says(tm
         return Principal(client=named[-1]) if named else None
 
     made = Tattling()
-    made.server.middleware.extend([under(tmp_path, rules, principal=principal), ProjectionMiddleware()])
+    made.server.middleware.append(LouverMiddleware(policy=under(tmp_path, rules, principal=principal)))
     async with connect(made.server, era) as wire:
         with caller("desk"):
             assert not leaks(await wire.call("get_person"))
@@ -277,7 +278,7 @@ async def test_a_principal_is_that_of_the_access_token_or_who_the_author_says(tm
 async def test_each_answer_is_recorded_before_it_is_sent(tmp_path, era):
     """PRIVACY.md, "Audit": the fields that were sent; without a record there is no answer."""
     made = Tattling()
-    made.server.middleware.extend([ProjectionMiddleware(), under(tmp_path)])
+    made.server.middleware.append(LouverMiddleware(name="tattling", policy=under(tmp_path)))
     async with connect(made.server, era) as wire:
         await wire.call("get_person")
         await wire.call("get_person", projection={"mode": "include", "fields": ["name"]})
@@ -337,13 +338,13 @@ async def test_an_mcp_server_does_not_start_with_a_policy_that_does_not_fit(tmp_
 def test_what_a_policy_needs_is_said_when_it_is_made(tmp_path):
     """Ours."""
     with pytest.raises(LouverError, match="'audit' is the path to a file, not of type 'NoneType'"):
-        PolicyMiddleware(tmp_path / "it.json", audit=None)
+        FieldPolicy(tmp_path / "it.json", audit=None)
     with pytest.raises(InvalidPolicy):
-        PolicyMiddleware(tmp_path / "it.json", audit=tmp_path / "audit.db")
+        FieldPolicy(tmp_path / "it.json", audit=tmp_path / "audit.db")
     (tmp_path / "it.policy.json").write_text(json.dumps(POLICY))
     with pytest.raises(AuditFailed):
-        PolicyMiddleware(tmp_path / "it.policy.json", audit=tmp_path / "nowhere" / "audit.db")
+        FieldPolicy(tmp_path / "it.policy.json", audit=tmp_path / "nowhere" / "audit.db")
     with pytest.raises(LouverError, match="a key has at least 32 bytes"):
         under(tmp_path, pseudonym_key="short")
-    assert isinstance(under(tmp_path, pseudonym_key=b"k" * 32), PolicyMiddleware)
+    assert isinstance(under(tmp_path, pseudonym_key=b"k" * 32), FieldPolicy)
     assert Path(tmp_path / "audit.db").exists()

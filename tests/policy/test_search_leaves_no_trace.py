@@ -16,15 +16,15 @@ from mcp.server import Server
 import louver
 from fixtures.tables import in_turn
 from gateway.served import config, fixture
-from louver.catalogue.policy.principal import Principal
 from louver.catalogue.search.ranking import Ranking
 from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
-from louver.gateway.sdk_server import sdk_server
-from louver.middleware import PolicyMiddleware
-from louver.server.request import Identity
+from louver.gateway.in_process import sdk_server
+from louver.middleware import FieldPolicy
+from louver.policy.principal import Principal
+from louver.steps.request import Identity
 from policy.behind import RULES, Somebody
-from server.wire import NEW, OLD, connect
+from steps.wire import NEW, OLD, connect
 
 pytestmark = pytest.mark.anyio
 
@@ -76,7 +76,7 @@ async def own_server(folder, era, who, denied, disclosure="off"):
 
     (folder / "it.policy.json").write_text(json.dumps(POLICY))
     server = Server("notes", version="1", on_list_tools=on_list_tools)
-    policy = PolicyMiddleware(
+    policy = FieldPolicy(
         folder / "it.policy.json", audit=folder / "audit.db", principal=lambda _: Principal("ann", roles=who.roles)
     )
     found_by = descriptions(folder / "descriptions", denied=denied)
@@ -96,7 +96,7 @@ async def behind_the_gateway(folder, era, who, denied, exposure="minimal", also=
     config(folder, servers, exposure=exposure, pseudonymKey="k" * 32)
     made = Gateway(read_config(folder / "mcp.json"), single_client=False)
     try:
-        async with connect(sdk_server(made, Identity(who)), era) as wire:
+        async with connect(sdk_server(made.answer, Identity(who)), era) as wire:
             yield wire
     finally:
         await made.close()

@@ -13,8 +13,8 @@ import pytest
 from fixtures import stores
 from gateway.raw import SOON_S, STATELESS, raw
 from gateway.served import serving, until
-from louver.limits import MAX_UNSHIPPED_RECORDS
-from louver.server.audit.report import AuditReport
+from louver.steps.audit.report import AuditReport
+from louver.steps.audit.writer import MAX_UNSHIPPED_RECORDS
 from policy.end_to_end import written
 
 pytestmark = pytest.mark.anyio
@@ -74,10 +74,8 @@ async def test_no_tool_under_the_policy_answers_while_the_spool_is_full(postgres
             served.says("audit records are not shipped to postgres://127.0.0.1")
             with database:
                 database.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'records'", (MAX_UNSHIPPED_RECORDS,))
-            result = await client.call("get_user_profile", user_id=1)
-            assert result["isError"]
-            assert f"{MAX_UNSHIPPED_RECORDS} records wait to be shipped" in result["content"][0]["text"]
-            assert "structuredContent" not in result
+            # It had room when it began.
+            assert not (await client.call("get_user_profile", user_id=1)).get("isError")
             # From then on no tool runs.
             error = await client.error("tools/call", name="get_user_profile", arguments={"user_id": 1})
             assert f"it has not run: {MAX_UNSHIPPED_RECORDS} records wait" in error["message"]
@@ -87,7 +85,7 @@ async def test_no_tool_under_the_policy_answers_while_the_spool_is_full(postgres
                 call = {"name": "get_user_profile", "arguments": {"user_id": 1}}
                 while "error" in await client.request("tools/call", **call):
                     pass
-    assert await shipped(postgres) == 2
+    assert await shipped(postgres) == 3
     said = "".join(served.said)
     assert said.count("audit records are not written") == 1
     assert stores.PASSWORD not in said

@@ -7,13 +7,13 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from louver.catalogue.policy.policy import Policy, Rule, ToolPolicy, Who
-from louver.catalogue.policy.principal import NOBODY
 from louver.core.paths.path import FieldPath
 from louver.core.policy.visibility import Fields
-from louver.server.call_record import CallRecord
-from louver.server.policy.enforcer import PolicyEnforcer
-from louver.server.policy.raw import Raw
+from louver.policy.policy import Policy, Rule, ToolPolicy, Who
+from louver.policy.principal import NOBODY
+from louver.steps.call_record import CallRecord
+from louver.steps.policy.enforcer import PolicyEnforcer
+from louver.steps.policy.raw import Raw
 
 SECRET = "canary-7f3a"
 ANN = {"id": 1, "ssn": SECRET}

@@ -27,25 +27,26 @@ from typing import TYPE_CHECKING, Any
 import h11
 import httptools
 
-from louver.gateway.auth.authenticated import AuthMiddleware
-from louver.gateway.auth.settings import Auth, Tokens
+from louver.gateway.config.auth import Auth, Tokens
 from louver.gateway.config.model import Config, UpstreamConfig
+from louver.gateway.front.auth.authenticated import AuthMiddleware
+from louver.gateway.front.endpoint import McpEndpoint
+from louver.gateway.front.http import serve
 from louver.gateway.gateway import Gateway
-from louver.gateway.serve.endpoint import McpEndpoint
-from louver.gateway.serve.http import serve
-from louver.server.results.results import KeptResults
+from louver.steps.results.results import KeptResults
 from tests.policy.canaries import escaped
 from tests.policy.cases import TOOL, Case, Cases
 
 if TYPE_CHECKING:
-    from louver.catalogue.policy.policy import Policy, ToolPolicy
+    from louver.policy.policy import Policy, ToolPolicy
 
 HANDSHAKE, STATELESS = "2025-11-25", "2026-07-28"
 INFO = {"name": "canaries", "version": "1"}
+CALL = {"name": TOOL, "arguments": {}, "_meta": {"progressToken": 7}}
 PROGRAM = {"extensions": {"dev.louver/projection": {}}}
 ADMIN, PLAIN = "the-token-of-an-admin", "the-token-of-a-guest"
 SUBJECT = {"subject": "ann", "client": "desk"}
-SOON_S = 10
+SOON_S = 30
 AT_ONCE_S = 0.02
 
 
@@ -98,7 +99,10 @@ class Server:
             body = json.dumps(said).encode()
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body))
         else:
-            body = b"data: " + json.dumps(said).encode() + b"\n\n"
+            # What is told on the way makes a stream of the response in a session.
+            progress = {"progressToken": message["params"].get("_meta", {}).get("progressToken"), "progress": 1}
+            told = {"jsonrpc": "2.0", "method": "notifications/progress", "params": progress}
+            body = b"".join(b"data: %s\n\n" % json.dumps(each).encode() for each in (told, said))
             writer.write(
                 b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n" % len(body)
             )
@@ -330,6 +334,7 @@ class Run:
                 await self.gateway.close()
 
     def _config(self, policy: Policy) -> Config:
+        policy = replace(policy, allowed_features=frozenset({"progress"}))
         upstream = UpstreamConfig("it", "http", url=self.url, policy=policy)
         return Config((upstream,), argument="all", keep_results=KeptResults(over_bytes=200))
 
@@ -341,7 +346,7 @@ class Run:
         admin, guest = Client(self.port, ADMIN), Client(self.port, PLAIN)
         await admin.open()
         stop = rng.choice((None, None, 400, 1200))
-        _, answer = await admin.post("tools/call", {"name": TOOL, "arguments": {}}, stop=stop)
+        _, answer = await admin.post("tools/call", CALL, stop=stop)
         # A call of a session goes on without its client.
         await self.open_requests.until_none()
         _, listed = await admin.post("tools/list", {})
@@ -376,7 +381,7 @@ class Run:
         call: asyncio.Task[Any] | None = None
         if self.rng.random() < 0.5:
             self.behind.hold()
-            call = asyncio.create_task(admin.post("tools/call", {"name": TOOL, "arguments": {}}))
+            call = asyncio.create_task(admin.post("tools/call", CALL))
             async with asyncio.timeout(SOON_S):
                 await self.behind.reached.wait()
         admin.heard = []
@@ -386,7 +391,7 @@ class Run:
             await call
         for event in event_ids(b"".join(before)):
             await admin.resume(session, event)
-        await admin.post("tools/call", {"name": TOOL, "arguments": {}})
+        await admin.post("tools/call", CALL)
         for uri in re.findall(rb'louver://[^"\\\s]+', b"".join(before))[:2]:
             await admin.post("resources/read", {"uri": uri.decode()})
 
@@ -398,7 +403,7 @@ class Run:
 
     async def _calls_in_the_session(self, case, guest, session, events, kept) -> None:
         await guest.post("tools/list", {}, session=session)
-        await guest.post("tools/call", {"name": TOOL, "arguments": {}}, session=session)
+        await guest.post("tools/call", CALL, session=session)
 
     async def _resumes_in_its_own(self, case, guest, session, events, kept) -> None:
         await guest.open()

@@ -5,8 +5,8 @@ import json
 import louver
 from louver.catalogue.entry import EXTRAS_SCHEMA
 from louver.core.json import compact
-from louver.core.schema.additional_member import admit
-from louver.protocol.names import ARGUMENT, EXTRAS, HINT
+from louver.core.schema.relax import admit
+from louver.wire.names import ARGUMENT, EXTRAS, HINT
 
 
 def without_louver(tool):

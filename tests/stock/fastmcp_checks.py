@@ -13,7 +13,7 @@ from mcp.server import Server
 
 import louver
 from louver.errors import LouverError
-from louver.middleware import PolicyMiddleware
+from louver.middleware import FieldPolicy
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ def test_a_server_has_the_lowlevel_server_that_is_attached_to():
     server = FastMCP("s")
     assert isinstance(server._mcp_server, Server)
     louver.attach(server)
-    assert type(server._mcp_server.middleware[0]).__module__ == "louver.server.middleware"
+    assert type(server._mcp_server.middleware[0]).__module__ == "louver.sdk.middleware"
     with pytest.raises(LouverError, match="attached to this server already"):
         louver.attach(server)
 
@@ -74,7 +74,7 @@ async def test_a_policy_goes_by_the_tokens_of_the_server(mode, tmp_path):
     ]
     file = tmp_path / "people.policy.json"
     file.write_text(json.dumps({"version": "1", "tools": {"*": {"rules": rules}}}))
-    server = build(policy=PolicyMiddleware(file, audit=tmp_path / "audit.db"))
+    server = build(policy=FieldPolicy(file, audit=tmp_path / "audit.db"))
     tokens = {name: {"client_id": name, "scopes": []} for name in ("desk", "shop")}
     server.auth = StaticTokenVerifier(tokens=tokens)
     app = server.http_app()

@@ -52,7 +52,7 @@ def test_a_stock_client_accepts_previews(client, era, tmp_path):
         assert got["ok"], (tool, got)
         assert not got["isError"]
         for preview, guidance in seen(got):
-            assert "with the tool read_result" in preview, tool
+            assert "read_result {" in preview, tool
             assert guidance == GUIDANCE, tool
 
 

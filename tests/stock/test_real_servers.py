@@ -26,7 +26,7 @@ import pytest
 
 import louver
 from gateway.gateways import gateway
-from louver.protocol.names import ARGUMENT
+from louver.wire.names import ARGUMENT
 
 from .comparing import takes_argument, with_relaxed_output, without_louver, without_whitespace
 from .run import CLIENTS, HANDSHAKE, STATELESS, run_driver

@@ -16,15 +16,14 @@ TOOLS = [f"{name}=={version(name)}" for name in ("pytest", "pytest-xdist", "hypo
 """What the tests below need themselves, as it is here."""
 
 TESTS = [
-    *("tests/test_private_names.py", "tests/http1/test_server.py", "tests/gateway/serve/test_endpoint.py"),
-    *("tests/gateway/serve/test_http.py", "tests/gateway/serve/test_stdio.py", "tests/gateway/test_gateway.py"),
-    *("tests/gateway/auth/test_authenticated.py", "tests/client/test_connections.py"),
-    *("tests/server/test_argument.py", "tests/server/tools/test_listing.py", "tests/fuzz/readers/test_readers.py"),
+    *("tests/test_private_names.py", "tests/http1/test_server.py", "tests/gateway/front/test_endpoint.py"),
+    *("tests/gateway/front/test_http.py", "tests/gateway/front/auth/test_authenticated.py"),
+    *("tests/client/test_connections.py", "tests/steps/tools/test_listing.py", "tests/fuzz/readers/test_readers.py"),
 ]
 """What speaks HTTP, reaches into the SDK, or reads untrusted bytes."""
 
 SLOW = (
-    "cut_off or do_not_end or pipes_and_nothing or files_than_there or stalls or cancelled_is_the_last or signal "
+    "cut_off or do_not_end or pipes_and_nothing or than_there_are_files or stalls or cancelled_is_the_last or signal "
     "or of_one_id or asked_about or leaves_nothing_behind or given_up_may_be or stdio-http or http-stdio"
 )
 """What takes long, and has little to do with versions: ends of processes, and each pair of transports."""

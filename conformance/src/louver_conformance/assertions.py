@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import canonical, is_object, members
-from louver.protocol.names import ERROR, PROJECTION, PROJECTION_LITERAL
+from louver.wire.names import ERROR, PROJECTION, PROJECTION_LITERAL
 from louver_conformance.errors import CheckFailed, NotOffered
 from louver_conformance.sample import json_in, output_of
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from louver.core import json
 from louver.core.json import NotJson, is_array, is_object, members
-from louver.protocol.descriptions import is_about_descriptions
-from louver.protocol.names import DISCLOSURE, PROJECTION, PROJECTION_LITERAL
+from louver.wire.descriptions import is_about_descriptions
+from louver.wire.names import DISCLOSURE, PROJECTION, PROJECTION_LITERAL
 from louver_conformance.errors import CheckFailed, TargetError, TargetTimeout
 from louver_conformance.limits import DESCRIPTIONS_A_READ, MAX_SAMPLE_BYTES, MAX_SAMPLE_CALLS, MAX_SAMPLES
 from louver_conformance.sample import Sample, leaves, output_of

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal
 
 from louver.core.json import members
-from louver.protocol.names import DISCLOSURE, FILTERING_LITERAL, SEARCH
+from louver.wire.names import DISCLOSURE, FILTERING_LITERAL, SEARCH
 from louver_conformance.checks import FUNCTIONS, GROUPS, Check, all_checks
 from louver_conformance.context import Context
 from louver_conformance.errors import CheckFailed, NotOffered, NotTried, TargetError

@@ -25,7 +25,7 @@ from mcp.shared.inbound import (
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, PROTOCOL_VERSION_META_KEY
 
 from louver.core.json import is_array, is_object, members, strings
-from louver.protocol.names import PROJECTION
+from louver.wire.names import PROJECTION
 from louver_conformance import __version__
 from louver_conformance.errors import TargetError, TargetTimeout
 from louver_conformance.limits import (

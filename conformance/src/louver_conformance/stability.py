@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from louver.core.json import members
-from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver.wire.names import PROJECTION, PROJECTION_LITERAL
 from louver_conformance.assertions import same
 from louver_conformance.context import EVERYTHING
 from louver_conformance.errors import CheckFailed, TargetError

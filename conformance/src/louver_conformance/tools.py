@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_object, members, strings
-from louver.protocol.names import ARGUMENT, GRANT, GRANT_ARGUMENT, HINT, HINT_LITERAL
+from louver.wire.names import ARGUMENT, GRANT, GRANT_ARGUMENT, HINT, HINT_LITERAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,17 +14,20 @@ import logging
 import os
 import struct
 import time
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING
 
 from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
 
 from louver.core.json import canonical
 from louver.core.secret_key import MIN_KEY_BYTES, derived_key
-from louver.limits import GRANT_S
+from louver.limits import CLOCKS_APART_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+GRANT_S = 3600
+"""How long a grant is valid, in seconds: a long conversation. 2026-07-28 has no sessions that could end it."""
+
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +49,6 @@ class Grants:
         self._codec = AESGCMRequestStateCodec([*derived] or [os.urandom(MIN_KEY_BYTES)])
         self._audience = audience
         self._clock = clock
-        self.read_over: WeakKeyDictionary[Any, dict[PrincipalKey | None, dict[str, str]]] = WeakKeyDictionary()
-        """What was read over a stream that is there, by whom: tool -> version. There no grant is needed."""
 
     def seal(self, principal: PrincipalKey | None, versions: Mapping[str, str]) -> str:  # tool -> version read
         marks = [self._mark(principal, tool, version) for tool, version in versions.items()]
@@ -63,7 +64,9 @@ class Grants:
         (expiry,) = _EXPIRY.unpack_from(opened)
         mark = self._mark(principal, tool, version)
         starts = range(_EXPIRY.size, len(opened), _MARK_BYTES)
-        return self._clock() < expiry and any(opened[start : start + _MARK_BYTES] == mark for start in starts)
+        # Of one that expires later the clock was put back since.
+        is_valid = 0 < expiry - self._clock() <= GRANT_S + CLOCKS_APART_S
+        return is_valid and any(opened[start : start + _MARK_BYTES] == mark for start in starts)
 
     def _mark(self, principal: PrincipalKey | None, tool: str, version: str) -> bytes:
         parts = [self._audience, principal and list(principal), tool, version]

@@ -16,6 +16,10 @@ Shown = Literal["structured", "text", "both", "whole"]
 class Host:
     shown: Shown
     defers: bool = False  # the host searches tools itself, and loads their descriptions on demand
+    longest_answer: int | None = None  # that it shows whole, in characters; `None`: any
+    counts_bytes: bool = False  # the same in bytes
+    limits_one_block: bool = False  # only an answer of one text
+    limit_key: str = ""  # in the `_meta` of a tool: a limit of its own
 
 
 # A host that is not in the table, or a library that several hosts use: notes go to both places.
@@ -23,11 +27,11 @@ UNKNOWN: Final = Host("both")
 
 # Client name -> host. Some hosts append `-` and a server's name.
 HOSTS: Final[Mapping[str, Host]] = {
-    "claude-code": Host("structured", defers=True),
-    "codex-mcp-client": Host("structured"),
-    "gemini-cli-mcp-client": Host("text"),
-    "qwen-cli-mcp-client": Host("text", defers=True),
-    "opencode": Host("text"),
+    "claude-code": Host("structured", defers=True, longest_answer=50_000, limit_key="anthropic/maxResultSizeChars"),
+    "codex-mcp-client": Host("structured", longest_answer=48_000, counts_bytes=True),
+    "gemini-cli-mcp-client": Host("text", longest_answer=40_000, limits_one_block=True),
+    "qwen-cli-mcp-client": Host("text", defers=True, longest_answer=28_000),
+    "opencode": Host("text", longest_answer=51_200, counts_bytes=True),
     "ai-sdk-mcp-client": Host("text"),
     "mcp-use": Host("text"),
 }
@@ -36,4 +40,6 @@ HOSTS: Final[Mapping[str, Host]] = {
 def host_of(name: str | None, hosts: Mapping[str, Host] = HOSTS) -> Host:
     if name is None:
         return UNKNOWN
+    if "-" not in name:
+        return hosts.get(name, UNKNOWN)
     return hosts.get(name) or next((host for begin, host in hosts.items() if name.startswith(f"{begin}-")), UNKNOWN)

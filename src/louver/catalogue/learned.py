@@ -19,13 +19,18 @@ from typing import TYPE_CHECKING, Any, Final
 from louver.core.json import NotJson, is_array, is_object, members, parse
 from louver.core.preview.field_sizes import weigh
 from louver.errors import LouverError
-from louver.limits import LEARNT_AFTER, MAX_LEARNT_FIELDS, MAX_LEARNT_SAMPLES
+from louver.limits import LEARNT_AFTER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from louver.core.json import Json
     from louver.core.paths.path import FieldPath
+
+MAX_LEARNT_SAMPLES = 20
+MAX_LEARNT_FIELDS = 500
+"""Answers of one tool that are learnt from after each start, and fields. A tool with more fields has data for names."""
+
 
 # Other names may be data, for example the keys of a map by address.
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")

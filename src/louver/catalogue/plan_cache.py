@@ -14,7 +14,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from louver.core.json import levels
-from louver.limits import MAX_PLAN_NODES, MAX_PLANS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -23,6 +22,10 @@ if TYPE_CHECKING:
     from louver.core.projection.plan import Plan
     from louver.core.projection.request import Projection
     from louver.core.schema.validate import Validator
+
+MAX_PLANS = 4096
+MAX_PLAN_NODES = 500_000
+"""Cached plans of one server, and nodes of their masks plus values of their schemas: some 100 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +57,17 @@ class Plans:
         self._nodes = 0
         self._lock = Lock()
 
+    def kept(self, of: str, projection: Projection) -> Any:
+        """The cached plan, if there is one."""
+        kept = self._plans.get(_key(of, projection))
+        if kept is None:
+            return None
+        kept.used = True
+        return kept.made
+
     def find(self, of: str, projection: Projection, make: Callable[[], Made]) -> Made:
         """The cached plan, or else what `make` returns; `of` names the schema and the views that a plan depends on."""
-        key = (of, projection.mode, projection.fields, projection.name, projection.strict)
+        key = _key(of, projection)
         kept = self._plans.get(key)
         if kept is not None:
             kept.used = True
@@ -77,6 +88,10 @@ class Plans:
                 self._plans[key] = kept
             else:
                 self._nodes -= kept.nodes
+
+
+def _key(of: str, projection: Projection) -> Hashable:
+    return of, projection.mode, projection.fields, projection.name, projection.strict
 
 
 class _Kept:

@@ -12,9 +12,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_array, is_object, levels, members
-from louver.core.schema.references import HOLDING, HOLDING_NAMED
+from louver.core.schema.applicators import DEFINITIONS, HOLDING_SCHEMA_MAP, HOLDING_SCHEMAS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from louver.core.json import Json
     from louver.core.policy.revealed_names import Names
 
@@ -39,7 +41,6 @@ _TIGHTENED = (
 # Keywords that apply to the members that no pattern takes.
 _BESIDE_PATTERNS = ("additionalProperties", "unevaluatedProperties")
 
-_DEFINITIONS = ("$defs", "definitions")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
@@ -58,6 +59,12 @@ def redact_text(text: str, names: Names) -> str:
     return "" if names.are_in_text(left) else left
 
 
+def redact_description(content: Mapping[str, Json], names: Names) -> dict[str, Json]:
+    """A file of descriptions without the sentences, examples, notes and search terms that contain a denied name."""
+    left = {key: _without(value, names) for key, value in content.items()}
+    return {key: value for key, value in left.items() if value}
+
+
 def redact_input_schema(schema: Json, names: Names) -> Json:
     """An input schema that shows denied names only as arguments; it accepts what it did, without the words it names."""
     renamed: dict[str, str] = {}
@@ -65,6 +72,14 @@ def redact_input_schema(schema: Json, names: Names) -> Json:
         if names.are_in_text(name):
             renamed[name] = f"definition{len(renamed) + 1}"
     return _InputRedaction(names, renamed).schema(schema)
+
+
+def _without(value: Json, names: Names) -> Json:
+    if isinstance(value, str):
+        return redact_text(value, names)
+    if is_array(value):
+        return [each for each in value if not names.are_in(each)]
+    return {key: each for key, each in members(value).items() if not names.are_in({key: each})}
 
 
 class _InputRedaction:
@@ -96,7 +111,7 @@ class _InputRedaction:
         """What is shown of a keyword's argument; `_NOTHING` drops the keyword."""
         if keyword in _SHOWN and isinstance(argument, str):
             return redact_text(argument, self._names) or _NOTHING
-        if keyword in _DEFINITIONS and is_object(argument):
+        if keyword in DEFINITIONS and is_object(argument):
             return {self._renamed.get(name, name): self.schema(each) for name, each in argument.items()}
         if keyword in _REFERENCES and isinstance(argument, str):
             argument = "/".join(self._renamed.get(part, part) for part in argument.split("/"))
@@ -104,9 +119,9 @@ class _InputRedaction:
             return {
                 name: self.schema(each) for name, each in argument.items() if not self._names.are_in_text(name)
             } or _NOTHING
-        elif keyword in HOLDING:
+        elif keyword in HOLDING_SCHEMAS:
             return self.schema(argument)
-        elif keyword in HOLDING_NAMED and is_object(argument):
+        elif keyword in HOLDING_SCHEMA_MAP and is_object(argument):
             return {name: self.schema(each) for name, each in argument.items()}
         elif keyword == "enum" and is_array(argument):
             return [each for each in argument if not self._names.are_in(each)] or _NOTHING
@@ -118,4 +133,4 @@ _NOTHING: Any = object()
 
 def _definition_names(schema: Json) -> list[str]:
     parts = chain.from_iterable(levels(schema))
-    return [name for part in parts for keyword in _DEFINITIONS for name in members(members(part).get(keyword))]
+    return [name for part in parts for keyword in DEFINITIONS for name in members(members(part).get(keyword))]

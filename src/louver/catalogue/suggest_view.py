@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.files.shipped_views import COMPACT
+from louver.catalogue.files.views import COMPACT
 from louver.core.paths.path import FieldPath
 from louver.core.preview.field_sizes import size_of, weigh
 from louver.core.preview.preview import lean, reason

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 
-from louver.limits import MAX_SUMMARY
+MAX_SUMMARY = 200
+"""Longest summary of a tool in a list without its description, in code points: a long sentence."""
+
 
 _MARKUP = re.compile(r"</?[A-Za-z][\w-]*>|^[ \t]*#+[ \t]+|\*\*|`{3,}", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -16,6 +18,7 @@ _SECTION = re.compile(
     r"^[ \t]*(args|arguments|parameters?|params|inputs?|returns?|outputs?|raises|examples?|usage|notes?)\b[^.\n]*:",
     re.IGNORECASE | re.MULTILINE,
 )
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
 _LIST = re.compile(r"^[ \t]*([-*•]|\d+[.)])[ \t]+", re.MULTILINE)
 _END = re.compile(r"[.!?]['\")\]]*(?=\s+[^\sa-z]|\s*$)|[\u3002\uff01\uff1f]")
 _ABBREVIATION = re.compile(r"(\b(?i:e\.g|i\.e|etc|vs|cf|approx|incl|no|mr|ms|dr|st|inc|ltd)|\b[A-Z])\.$")
@@ -49,7 +52,7 @@ def _prose(text: str) -> str:
     for end in (_SECTION, _LIST):
         if (found := end.search(plain)) and found.start() > 0:
             plain = plain[: found.start()]
-    return " ".join(re.split(r"\n\s*\n", plain.strip(), maxsplit=1)[0].split())
+    return " ".join(_PARAGRAPH_END.split(plain.strip(), maxsplit=1)[0].split())
 
 
 def _sentence(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The `louver` command: `options` declares its subcommands, each a module of `louver.cli.commands`.
+"""The `louver` command: `options` declares its subcommands, and in which module each is.
 
 Exit status: 0 success; 1 a failed check or call; 2 the request or the input was refused, with the reason on standard
 error. A subcommand's module is imported only when it runs, so that `--help` and `--version` answer at once.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC
-from importlib import import_module
 from io import BufferedWriter, TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,10 @@ from louver.cli import terminal
 from louver.cli.options import build_parser
 from louver.cli.parser import parse
 from louver.errors import LouverError
+from louver.seams import plugged_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
 
 # Replace closed standard streams: an empty input, an output that cannot be written, an error stream that drops text.
 _STREAMS = ((0, "stdin", "r", os.O_RDONLY), (1, "stdout", "w", os.O_RDONLY), (2, "stderr", "w", os.O_WRONLY))
@@ -32,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         try:
             arguments = parse(*build_parser(), sys.argv[1:] if argv is None else argv)
-            return import_module(f"louver.cli.commands.{arguments.command}").run(arguments)
+            return plugged_in(f"{arguments.module}:run")(arguments)
         finally:
             # Flush here, where a failure can still be reported.
             sys.stdout.flush()

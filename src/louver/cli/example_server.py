@@ -12,20 +12,21 @@ from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
 
 from louver import attach
-from louver.cli.signals import by_signal
+from louver.cli.process import by_signal
 from louver.example import build_server
-from louver.gateway.serve.allowed_hosts import LOOPBACK
-from louver.gateway.serve.http import serve
-from louver.gateway.serve.stdio_streams import claim_stdio, lines_from, lines_to
-from louver.jsonrpc import inbound
-from louver.jsonrpc.errors import JsonRpcError
-from louver.server.sdk_internals import lowlevel_of
+from louver.gateway.front.allowed_hosts import LOOPBACK
+from louver.gateway.front.http import serve
+from louver.gateway.front.stdio_streams import claim_stdio, lines_from, lines_to
+from louver.sdk.internals import lowlevel_of
 from louver.shipped import folder
+from louver.wire.jsonrpc import inbound
+from louver.wire.jsonrpc.errors import JsonRpcError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from mcp.server import MCPServer, Server
+    from mcp_types import RequestId
 
     from louver.cli.listener import HttpListener
 
@@ -65,14 +66,14 @@ async def _serve_stdio(server: Server[Any]) -> None:
 
 
 class _Bridge:
-    """Lines of a client as the SDK's messages; the end of input reaches the SDK once all requests are answered."""
+    """Lines of a client as the SDK's messages; the end of input reaches the SDK once all calls are answered."""
 
     def __init__(
         self, read_line: Callable[[], Awaitable[bytes]], write_line: Callable[[bytes], Awaitable[None]]
     ) -> None:
         self._read_line = read_line
         self._write_line = write_line
-        self._open = 0
+        self._open: set[RequestId] = set()  # not the streams, which end with the SDK
         self._answered = asyncio.Event()
 
     async def run(self, server: Server[Any]) -> None:
@@ -92,7 +93,8 @@ class _Bridge:
                     logger.warning("a message of the client is not read: %s", error.message)
                     continue
                 sdk_message = jsonrpc_message_adapter.validate_python(message, by_name=False)
-                self._open += isinstance(sdk_message, JSONRPCRequest)
+                if isinstance(sdk_message, JSONRPCRequest) and sdk_message.method != "subscriptions/listen":
+                    self._open.add(sdk_message.id)
                 await to_server.send(SessionMessage(sdk_message))
             while self._open:
                 self._answered.clear()
@@ -103,7 +105,7 @@ class _Bridge:
             message = each.message
             await self._write_line(message.model_dump_json(by_alias=True, exclude_unset=True).encode())
             if isinstance(message, JSONRPCResponse | JSONRPCError):
-                self._open -= 1
+                self._open.discard(message.id)
                 self._answered.set()
 
 

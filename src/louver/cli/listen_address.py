@@ -15,7 +15,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final
 
 from louver.errors import InvalidInput
-from louver.gateway.serve.allowed_hosts import host_patterns
+from louver.gateway.front.allowed_hosts import host_patterns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -68,7 +68,7 @@ class ListenAddress:
         if not self.ip.is_loopback:
             raise InvalidInput(
                 f"--no-auth is for a loopback address, for example 127.0.0.1, not {self.host!r}, which other machines "
-                "reach: leave it out, so that clients need the printed token, or set 'auth' in the configuration"
+                "reach: leave it out, so that clients need a token, or set 'auth' in the configuration"
             )
 
     def allowed_hosts(self, names: Iterable[str]) -> list[str]:

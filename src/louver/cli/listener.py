@@ -1,7 +1,7 @@
 """The listener of `louver serve --http`: its address, which clients it serves, and what is printed of both.
 
-Without `auth` in the configuration, clients need the token that the first start makes and prints; with `--no-auth`,
-every program of this machine is served.
+Without `auth` in the configuration, clients need the token that the first start makes; with `--no-auth`, every program
+of this machine is served. A token is shown to a terminal alone: else logs, such as a journal, would keep it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from louver.cli import logs, terminal
-from louver.cli.signals import by_signal
-from louver.cli.state import SAVINGS, state
+from louver.cli.process import SAVINGS, by_signal, state
 from louver.core.json import compact
 from louver.errors import InvalidInput
-from louver.gateway.auth.local_token import LocalToken, LocalTokenMiddleware, local_token
-from louver.gateway.serve.allowed_hosts import AllowedSources
-from louver.gateway.serve.endpoint import PATH, McpEndpoint
-from louver.gateway.serve.http import bind_socket
-from louver.gateway.ui.page import PAGE
+from louver.gateway.front.allowed_hosts import AllowedSources
+from louver.gateway.front.auth.local_token import LocalToken, LocalTokenMiddleware, local_token
+from louver.gateway.front.endpoint import PAGE, PATH, McpEndpoint
+from louver.gateway.front.http import bind_socket
+from louver.seams import plugged_in
 
 if TYPE_CHECKING:
     import socket
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from louver.cli.listen_address import ListenAddress
-    from louver.gateway.auth.settings import Auth
+    from louver.gateway.config.auth import Auth
     from louver.gateway.gateway import Gateway
 
 logger = logging.getLogger(__name__)
@@ -68,9 +67,13 @@ class HttpListener:
 
     @property
     def page_url(self) -> str:
-        """The address of the page; with the token of this machine, if that is what clients need."""
-        token = f"#token={self.auth.token}" if isinstance(self.auth, LocalToken) else ""
-        return f"{self._url(self.address.client_url_host)}{PAGE}{token}"
+        """The address of the page."""
+        return f"{self._url(self.address.client_url_host)}{PAGE}"
+
+    @property
+    def opened_url(self) -> str:
+        """The same with the token of this machine, if that is what clients need."""
+        return f"{self.page_url}#token={self.auth.token}" if isinstance(self.auth, LocalToken) else self.page_url
 
     def app(self, gateway: Gateway, lifetime: ExitStack) -> ASGIApp:
         """The ASGI application: the endpoint behind authentication, with the page and the access log if wanted."""
@@ -78,10 +81,9 @@ class HttpListener:
         if not self.has_access_log:
             return app
         # Imported here, as below: most gateways have none.
-        from louver.cli.line_output import LineOutput
-        from louver.gateway.serve.access_log import AccessLog
+        from louver.gateway.front.access_log import AccessLog
 
-        output = LineOutput()
+        output = logs.LineOutput()
         lifetime.callback(output.close)
         return AccessLog(app, output.write)
 
@@ -90,15 +92,12 @@ class HttpListener:
         endpoint = McpEndpoint(gateway, sources)
         if self.page == "off":
             return self.guard(endpoint)
-        # Imported here: most gateways have no page.
-        from louver.gateway.ui.api import PageApi
-        from louver.gateway.ui.page import PageFiles
-
+        page_api, page_files = plugged_in("desk.ui.api:PageApi"), plugged_in("desk.ui.page:PageFiles")
         # The page is of this machine's user alone if nobody else can reach it.
         is_operator = isinstance(self.auth, LocalToken) and self.address.ip.is_loopback
         # Calls that a person tries are not counted: the page alone shows what other gateways have counted.
         savings = state(SAVINGS) if self.page == "shown" else gateway.savings_file
-        return PageFiles(self.guard(PageApi(endpoint, gateway, sources, savings, is_operator=is_operator)), sources)
+        return page_files(self.guard(page_api(endpoint, gateway, sources, savings, is_operator=is_operator)), sources)
 
     def guard(self, app: ASGIApp) -> ASGIApp:
         """The ASGI application behind authentication, if there is any."""
@@ -107,7 +106,7 @@ class HttpListener:
         if isinstance(self.auth, LocalToken):
             return LocalTokenMiddleware(app, self.auth.token)
         # Imported here: other tokens need the SDK and cryptography.
-        from louver.gateway.auth.authenticated import AuthMiddleware
+        from louver.gateway.front.auth.authenticated import AuthMiddleware
 
         return AuthMiddleware(app, self.auth)
 
@@ -115,20 +114,25 @@ class HttpListener:
         """Print the URL, and where its token is; clients that come before the server has started wait."""
         by_signal(end)
         if self.page == "shown":
-            _report(f"the page is at {self.page_url}")
-            return
-        _report(f"serving at {self._url(self.address.url_host)}{PATH}")
-        if self.page == "served":
-            _report(f"the page is at {self._url(self.address.client_url_host)}{PAGE}")
-        if not isinstance(self.auth, LocalToken):
-            return
-        if self.auth.is_new and not logs.is_json():
-            url = f"{self._url(self.address.client_url_host)}{PATH}"
-            _report(f"clients need a token. It is shown only now, and kept in {self.auth.file}")
-            # Lines of a host's file, to copy.
-            print(compact({"mcpServers": {"louver": self.auth.host_entry(url)}}), file=sys.stderr, flush=True)
+            _report(f"the page is at {self.opened_url if _is_terminal() else self.page_url}")
         else:
-            _report(f"clients need the token in {self.auth.file}")
+            _report(f"serving at {self._url(self.address.url_host)}{PATH}")
+        if self.page == "served":
+            _report(f"the page is at {self.page_url}")
+        if isinstance(self.auth, LocalToken):
+            self._report_token(self.auth)
+
+    def _report_token(self, token: LocalToken) -> None:
+        if self.page == "shown" and _is_terminal():
+            # It is in the address.
+            return
+        if token.is_new and _is_terminal():
+            url = f"{self._url(self.address.client_url_host)}{PATH}"
+            _report(f"clients need a token. It is shown only now, and kept in {token.file}")
+            # Lines of a host's file, to copy.
+            print(compact({"mcpServers": {"louver": token.host_entry(url)}}), file=sys.stderr, flush=True)
+        else:
+            _report(f"clients need the token in {token.file}")
 
     def _url(self, host: str) -> str:
         return f"http://{host}:{self.sockets[0].getsockname()[1]}"
@@ -142,6 +146,10 @@ def _bind(address: ListenAddress, workers: int) -> tuple[socket.socket, ...]:
     port = first.getsockname()[1]
     first.close()
     return tuple(bind_socket(address.host, port, shared=True) for _ in range(workers))
+
+
+def _is_terminal() -> bool:
+    return sys.stderr.isatty() and not logs.is_json()
 
 
 def _report(message: str) -> None:

@@ -1,4 +1,4 @@
-"""Logs of the commands on standard error, as text or as JSON lines.
+"""Logs of the commands on standard error, as text or as JSON lines, and the access log on standard output.
 
     text    louver: memory: a line that the server 'memory' has written to its own standard error
     json    {"time": "2026-01-01T12:00:00.000Z", "level": "ERROR", "logger": "louver.gateway", "message": ...}
@@ -9,13 +9,29 @@ No line holds a value of a tool's output. Libraries that would log what they rea
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections import deque
+from contextlib import suppress
+from queue import Full, Queue
+from threading import Thread
 from typing import Final, Literal
 
+from louver.concurrency.budget import Tally
 from louver.core.json import compact
 from louver.core.moment import moment
-from louver.gateway.upstreams import LOGGER_PREFIX
-from louver.limits import LAST_WORDS
+from louver.gateway.back.upstreams import LOGGER_PREFIX
+
+LAST_WORDS = 10
+"""Last lines of a server's standard error that are shown if the server is unavailable."""
+
+
+MAX_UNWRITTEN_LINES = 10_000
+LINES_CLOSING_S = 1.0
+"""Lines of the access log that wait for their reader, some 3 MB, and how long a process that ends waits for it, in
+seconds; further ones are dropped."""
+
+logger = logging.getLogger(__name__)
 
 LogFormat = Literal["text", "json"]
 
@@ -74,3 +90,32 @@ class _Json(logging.Formatter):
         time = moment(record.created)
         fields = {"time": time, "level": record.levelname, "logger": record.name, "message": record.getMessage()}
         return compact(fields)
+
+
+class LineOutput:
+    """Lines to standard output, by a thread: a reader that stops delays nobody; what it does not read is dropped."""
+
+    def __init__(self) -> None:
+        self._lines = Queue[bytes | None](MAX_UNWRITTEN_LINES)
+        self._dropped = Tally(logger, "lines for standard output that are dropped")
+        # A daemon: a process ends, also if nobody reads.
+        self._thread = Thread(target=self._write, daemon=True)
+        self._thread.start()
+
+    def write(self, line: bytes) -> None:
+        try:
+            self._lines.put_nowait(line)
+        except Full:
+            self._dropped.add("its reader is too slow")
+
+    def close(self) -> None:
+        """Write what is left, if that is soon done."""
+        with suppress(Full):
+            self._lines.put(None, timeout=LINES_CLOSING_S)
+            self._thread.join(LINES_CLOSING_S)
+
+    def _write(self) -> None:
+        while (line := self._lines.get()) is not None:
+            # The reader may have ended; clients are served all the same.
+            with suppress(OSError):
+                os.write(sys.stdout.fileno(), line)

@@ -1,34 +1,411 @@
-"""The commands and options of the command line, and their help."""
+"""The commands of the command line, their options, and their help: a table, and the parser that it makes.
+
+A command has its usage, its summary (which `louver --help` lists), its examples, and its options in the order of its
+help. An option has its usage too: `--yes`, `--http HOST:PORT`, `--apply [HOST]`, `--include PATH ...` (repeatable).
+"""
 
 from __future__ import annotations
 
 import re
 from argparse import ArgumentTypeError
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from louver import __version__
-from louver.cli.parser import Parser, one_of
+from louver.cli.parser import SEPARATOR, Parser, one_of
 from louver.limits import MAX_WORKERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Equal to `louver_conformance.checks.GROUPS`, which need not be installed; a test compares them.
 GROUPS = ("capability", "hint", "projection", "schema", "errors", "disclosure", "isolation", "search", "stock")
 
-# Equal to the names in `louver.cli.hosts.table`, whose imports `--help` does without; a test compares them.
-HOST_NAMES = (
-    "claude-code",
-    "claude-desktop",
-    "cursor",
-    "vscode",
-    "codex",
-    "gemini-cli",
-    "qwen-code",
-    "opencode",
-    "zed",
-    "windsurf",
-)
+_HOSTS = "claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, qwen-code, opencode, zed, windsurf"
+# Equal to the names in `louver.desk.hosts.table`, whose imports `--help` does without; a test compares them.
+HOST_NAMES = tuple(_HOSTS.split(", "))
 
 _WIDTH = 78  # columns of a description
+
+
+class Option(NamedTuple):
+    name: str
+    settings: dict[str, Any]  # those of `argparse`
+
+
+class Group(NamedTuple):
+    title: str | None  # `None`: its options exclude each other
+    parts: tuple[Part, ...]
+
+
+class Servers(NamedTuple):
+    """The options that name servers."""
+
+    others: tuple[Option, ...] = ()  # options that replace them
+    is_required: bool = True
+
+
+Part = Option | Group | Servers
+
+
+class Command(NamedTuple):
+    usage: str  # its name, and what follows it
+    summary: str
+    examples: tuple[str, ...]
+    parts: tuple[Part, ...]
+    more: str = ""  # what its description adds to the summary
+    module: str = ""  # within `louver`; by default that of its name in `cli.commands`
+
+
+def _command(usage: str, summary: str, examples: tuple[str, ...], *parts: Part, **settings: str) -> Command:
+    return Command(usage, summary, examples, parts, **settings)
+
+
+def _group(title: str | None, *parts: Part) -> Group:
+    return Group(title, parts)
+
+
+def _option(usage: str, says: str, **settings: Any) -> Option:
+    name, *words = usage.split()
+    found: dict[str, Any] = {"help": says}
+    if words[-1:] == ["..."]:
+        words.pop()
+        found |= {"action": "append", "default": []} if name.startswith("-") else {"nargs": "*"}
+    if words[0:1] and words[0].startswith("["):
+        found |= {"metavar": words[0].strip("[]"), "nargs": "?"}
+    elif words:
+        found |= {"metavar": words[0]} if len(words) == 1 else {"metavar": tuple(words), "nargs": len(words)}
+    elif "choices" not in settings:
+        found["action"] = "store_true"
+    if "choices" in settings:
+        found["type"] = one_of(*settings["choices"])
+    return Option(name, found | settings)
+
+
+def _call(says: str, **settings: Any) -> Option:
+    return _option("--call TOOL ARGS ...", f"{says}; ARGS is a JSON object (repeatable)", dest="calls", **settings)
+
+
+def _by(*choices: str) -> Option:
+    return _option("--by", "one row for each of these (default: tool)", choices=choices, default="tool")
+
+
+def _workers(text: str) -> int:
+    if not re.fullmatch(r"[1-9][0-9]?", text) or int(text) > MAX_WORKERS:
+        raise ArgumentTypeError(f"expected a number from 1 to {MAX_WORKERS}, not {text[:80]!r}")
+    return int(text)
+
+
+_COMMAND_LINE = "the command that starts the server, with its arguments, at the end of the line"
+_HEADER = "send this header to the URL (repeatable); no secrets, since other users can see them"
+_SERVER_OPTIONS = (
+    # Declared for the help alone: `parse` takes the words after the separator.
+    _option(f"{SEPARATOR} COMMAND", _COMMAND_LINE, dest="command_line"),
+    Option("--url", {"help": "the URL of the server"}),
+    _option("--header NAME=VALUE ...", _HEADER),
+    _option("--token FILE", "send the bearer token from this file, whose mode must be 600"),
+    _option("--config FILE", "the servers of a configuration file, such as mcp.json"),
+    _option("--server NAME", "only this server of the configuration file"),
+)
+_JSON_ARRAY = _option("--json", "print one JSON array")
+_JSON_OBJECT = _option("--json", "print one JSON object")
+_SINCE = _option("--since TIME", "only since 7d, 12h or 30m ago, or since an ISO 8601 time")
+_FIELDS = (
+    _option("--include PATH ...", "keep this field (repeatable)"),
+    _option("--exclude PATH ...", "drop this field (repeatable)"),
+)
+_OF_FILES = _group(
+    "the fields",
+    *_FIELDS,
+    _option("--view NAME", "keep the fields of this view in the file of --views"),
+    _option("--views FILE", "a file of views, such as list_issues.views.json"),
+)
+_EXPOSURE = """\
+list tools in full, in one sentence each (minimal), behind five tools that find them (discovery), or behind one tool \
+(gateway)"""
+
+COMMANDS = (
+    _command(
+        "demo [OPTIONS]",
+        "show on an example server what projection saves",
+        ("louver demo",),
+        _option("--all", "show it over both transports and in both protocol revisions"),
+        _JSON_ARRAY,
+    ),
+    _command(
+        "serve [OPTIONS] SERVER",
+        "serve a gateway in front of MCP servers",
+        (
+            "louver serve -- npx -y @modelcontextprotocol/server-memory",
+            "louver serve --config mcp.json --http 127.0.0.1:8080",
+        ),
+        Servers((_option("--example", "serve the built-in example server, without the gateway"),)),
+        _group(
+            "the clients",
+            _group(
+                None,
+                _option("--stdio", "serve one client over standard streams (default)"),
+                _option("--http HOST:PORT", "serve many clients over Streamable HTTP at /mcp; port 0: any free port"),
+            ),
+            _option("--workers N", "serve over HTTP with so many processes (default: 1)", type=_workers, default=1),
+            _option("--no-auth", "admit clients without a token (loopback only)"),
+            _option("--allowed-host HOST ...", "also accept this name in the Host header (repeatable)"),
+            _option("--ui", "also serve a page at /ui, to look at answers in a browser"),
+        ),
+        _group(
+            "the tools",
+            _option("--exposure", _EXPOSURE, choices=("full", "deferred", "minimal", "discovery", "gateway")),
+            _group(
+                None,
+                _option("--execute", "enable Lua scripts", default=None),
+                _option("--no-execute", "disable Lua scripts", action="store_false", dest="execute"),
+            ),
+            _option("--ready-views", "shorten the answers of well-known servers with the shipped views"),
+        ),
+        _option("--metrics HOST:PORT", "serve /metrics for Prometheus there; each worker has the next port"),
+        _option("--access-log", "print a line of JSON for each HTTP request on standard output"),
+        _option("--log", "log format (default: text)", choices=("text", "json"), default="text"),
+        more="Agents connect to the gateway. Their calls can name the fields that they need.",
+    ),
+    _command(
+        "ui [OPTIONS] SERVER",
+        "look at the answers of servers in a browser",
+        ("louver ui --config mcp.json", "louver ui -- louver serve --example"),
+        Servers(),
+        _option("--no-open", "only print the address", action="store_false", dest="open"),
+        more="It shows what each field of an answer costs, and what remains of it under a projection or a policy.",
+        module="desk.commands.ui",
+    ),
+    _command(
+        "doctor [HOST ...] [OPTIONS]",
+        "show what the MCP servers of your hosts cost, and what Louver saves",
+        (
+            "louver doctor",
+            'louver doctor codex --call search_nodes \'{"query": "Ada"}\'',
+            "louver doctor --apply codex",
+        ),
+        _option("hosts HOST ...", f"only these hosts: {_HOSTS} (default: all)", type=one_of(*HOST_NAMES)),
+        _option("--yes", "agree to everything in advance"),
+        _call("call this tool, which must only read, to see how much it answers"),
+        _JSON_ARRAY,
+        _option(
+            "--apply [HOST]",
+            "put Louver in front of the servers: where it is recommended, or in this host",
+            type=one_of(*HOST_NAMES),
+            const=False,
+        ),
+        more="It asks before it starts servers, calls tools, or changes a file.",
+        module="desk.commands.doctor",
+    ),
+    _command(
+        "undo [HOST]",
+        "restore the files that 'louver doctor --apply' has changed",
+        ("louver undo", "louver undo codex"),
+        _option("host [HOST]", "only the files of this host", choices=HOST_NAMES),
+        more="What else has changed in a file since stays. A file whose servers have changed is left alone.",
+        module="desk.commands.doctor",
+    ),
+    _command(
+        "check SERVER",
+        "check a configuration and its servers",
+        ("louver check --config mcp.json",),
+        Servers(),
+        more="The exit status is 1 if there is a problem.",
+    ),
+    _command(
+        "login [OPTIONS] SERVER",
+        "log in to a server that asks for it by OAuth",
+        ("louver login --config mcp.json --server tracker", "louver login --url https://mcp.example/mcp"),
+        Servers(),
+        _option(
+            "--no-browser",
+            "print the page to open, and read the address where it ends from standard input",
+            action="store_false",
+            dest="browser",
+        ),
+        more="From then on the gateway sends the tokens to that server, and renews them, without a restart.",
+        module="team.commands.login",
+    ),
+    _command(
+        "logout [OPTIONS] SERVER",
+        "revoke and forget the login at a server",
+        (
+            "louver logout --config mcp.json --server tracker",
+            "louver logout --config mcp.json --principal subject:ann,client:desk",
+        ),
+        Servers(),
+        _option("--principal NAME", "log out this caller alone, by subject and client: subject:ann,client:desk"),
+        module="team.commands.logout",
+    ),
+    _command(
+        "tools [OPTIONS] SERVER",
+        "list the tools of servers, with the tokens that each costs",
+        ("louver tools -- louver serve --example", "louver tools --query 'create an issue' --config mcp.json"),
+        Servers(),
+        _option("--query WORDS", "only matching tools, best match first, with scores"),
+        _JSON_ARRAY,
+    ),
+    _command(
+        "call [OPTIONS] TOOL [NAME=VALUE ...] SERVER",
+        "call one tool and print its answer",
+        (
+            "louver call get_issue number=7 --include title -- louver serve --example",
+            "louver call list_issues --view brief --config mcp.json --server tracker",
+        ),
+        _group(
+            "the call",
+            _option("tool TOOL", "the name of the tool"),
+            _option(
+                "pairs NAME=VALUE ...", "an argument of the tool; the tool's schema says whether VALUE is text or JSON"
+            ),
+            _option("--json-args JSON", "arguments as a JSON object; @FILE reads a file, - standard input"),
+        ),
+        Servers(),
+        _group(
+            "the answer",
+            *_FIELDS,
+            _option("--view NAME", "trim the answer by this view of the tool"),
+            _option("--json", "print the whole result as one JSON object"),
+        ),
+        more="With --config the call goes through the gateway, so views and policies of the file apply.",
+    ),
+    _command(
+        "suggest --call TOOL ARGS [OPTIONS] SERVER",
+        "call tools, show which fields are large, and suggest views",
+        (
+            "louver suggest --call list_issues '{\"limit\": 20}' -- louver serve --example",
+            "louver suggest --call get_issue '{\"number\": 7}' --out views --config mcp.json",
+        ),
+        _group(
+            "the calls",
+            _call("call this tool", required=True),
+            _option("--run-anyway", "also call tools without readOnlyHint"),
+        ),
+        Servers(),
+        _group(
+            "the result",
+            _option("--out FOLDER", "write files of views and schemas to this folder"),
+            _option("--learn", "store the fields of tools without an output schema"),
+            _JSON_ARRAY,
+        ),
+        more="It never prints or stores a value of an answer.",
+        module="desk.commands.suggest",
+    ),
+    _command(
+        "explain --tool TOOL --as WHO [OPTIONS] [SERVER]",
+        "show which fields of a tool a caller sees under a policy",
+        (
+            "louver explain --tool search --as role:support --config mcp.json --server crm",
+            "louver explain --tool search --as nobody --against role:ops --config mcp.json",
+        ),
+        _group(
+            "the tool and the caller",
+            _option("--tool TOOL", "the tool's name at its server", required=True),
+            _option(
+                "--as WHO",
+                "the caller: nobody, or for example role:support,scope:orders:read,client:desk",
+                dest="who",
+                required=True,
+            ),
+            _option("--against WHO", "compare with this caller: show only what differs"),
+            _option("--policy FILE", "the policy file (default: that of --config)"),
+        ),
+        Servers((_option("--schema FILE", "the tool's output schema, in place of a server"),), is_required=False),
+        _JSON_OBJECT,
+    ),
+    _command(
+        "saved [OPTIONS] [FILE]",
+        "report how many tokens projection has saved",
+        ("louver saved", "louver saved --by view --since 30d"),
+        _option(
+            "file [FILE]",
+            "the file that the configuration names as 'savings' (default: ~/.local/state/louver/savings.db)",
+        ),
+        _SINCE,
+        _by("tool", "server", "view", "day"),
+        _JSON_OBJECT,
+        more="louver serve counts the calls that pass through it.",
+    ),
+    _command(
+        "audit [OPTIONS] FILE",
+        "report which fields of which tools went to which caller",
+        ("louver audit audit.db --by field --since 7d", "louver audit audit.db --principal ann"),
+        _group(
+            "the records",
+            _option("file FILE", "the audit database that the configuration names"),
+            _SINCE,
+            _option("--principal NAME", "only of this caller: ann, subject:ann,client:desk, nobody, or a digest"),
+        ),
+        _group(
+            "the report",
+            _by("tool", "principal", "field"),
+            _group(None, _JSON_ARRAY, _option("--export", "print every record, one JSON object per line")),
+        ),
+    ),
+    _command(
+        "token [OPTIONS]",
+        "make a bearer token, and its entry for a file of tokens",
+        ("louver token --subject ann --scopes 'orders:read orders:write' --days 90",),
+        _option("--subject NAME", "the user who gets the token"),
+        _option("--client NAME", "the id of the program that sends it"),
+        _option("--scopes WORDS", "its scopes, separated by spaces", default=""),
+        _option("--roles WORDS", "the roles of the user, separated by spaces", default=""),
+        _option("--days NUMBER", "days until it expires (default: never)", type=float),
+    ),
+    _command(
+        "conformance [OPTIONS] SERVER",
+        "check a server against the specification",
+        (
+            "louver conformance -- louver serve --example",
+            "louver conformance --junit report.xml --url http://127.0.0.1:8080/mcp",
+        ),
+        _group(
+            "the checks",
+            _option(
+                "--era",
+                "require and test this protocol revision (repeatable; default: those that the server speaks)",
+                choices=("2025-11-25", "2026-07-28"),
+                action="append",
+                default=[],
+            ),
+            _option("--group GROUP ...", f"run only these checks (repeatable): {', '.join(GROUPS)}", choices=GROUPS),
+            _option("--fixture FILE", "arguments for the tools, a JSON object"),
+            _option("--baseline FILE", "known failures, one per line"),
+        ),
+        Servers(),
+        _group(
+            "the report",
+            _option("--json", "print it as one JSON object"),
+            _option("--junit FILE", "also write it as JUnit XML"),
+        ),
+        more="With --config it checks the gateway in front of the servers of the file.",
+    ),
+    _command(
+        "project [OPTIONS]",
+        "trim the JSON value on standard input",
+        (
+            "louver project --include user.login < issue.json",
+            "louver project --view brief --views list_issues.views.json < issues.json",
+        ),
+        _OF_FILES,
+        _option("--schema FILE", "the JSON Schema of the value"),
+    ),
+    _command(
+        "derive [OPTIONS]",
+        "derive the JSON Schema of trimmed values",
+        ("louver derive --include user.login < issue.schema.json",),
+        _OF_FILES,
+        _option("--relax", "derive the schema that every trimmed value satisfies"),
+        more="It reads the schema of whole values from standard input.",
+        module="cli.commands.project",
+    ),
+    _command(
+        "completion SHELL",
+        "print a script for completion in a shell",
+        ('eval "$(louver completion bash)"', "louver completion zsh > ~/.zfunc/_louver"),
+        _option("shell SHELL", "bash or zsh", choices=("bash", "zsh")),
+    ),
+)
 
 
 def build_parser() -> tuple[Parser, dict[str, Parser]]:
@@ -40,473 +417,34 @@ def build_parser() -> tuple[Parser, dict[str, Parser]]:
         epilog="'louver COMMAND --help' explains a command. Start with: louver demo",
     )
     parser.add_argument("--version", action="version", version=f"louver {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", prog="louver")
-    _demo(commands)
-    _serve(commands)
-    _ui(commands)
-    _doctor(commands)
-    _undo(commands)
-    _check(commands)
-    _login(commands)
-    _logout(commands)
-    _tools(commands)
-    _call(commands)
-    _suggest(commands)
-    _explain(commands)
-    _saved(commands)
-    _audit(commands)
-    _token(commands)
-    _conformance(commands)
-    _project(commands)
-    _derive(commands)
-    _completion(commands)
+    commands: Any = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", title="commands", prog="louver"
+    )
+    for usage, summary, examples, parts, more, module in COMMANDS:
+        name = usage.partition(" ")[0]
+        declared: Parser = commands.add_parser(
+            name,
+            usage=f"louver {usage}",
+            help=summary,
+            description=fill(f"{summary[0].upper()}{summary[1:]}. {more}", _WIDTH),
+            epilog="\n".join(("examples:", *(f"  {each}" for each in examples))),
+        )
+        declared.set_defaults(module=module or f"cli.commands.{name}")
+        _add(declared, parts)
+    # Between and after the options.
+    commands.choices["call"].trailing = "pairs"
     return parser, commands.choices
 
 
-def _demo(commands: Any) -> None:
-    parser = _add_command(
-        commands, "demo", "[OPTIONS]", "show on an example server what projection saves", "louver demo"
-    )
-    parser.add_argument(
-        "--all", action="store_true", help="show it over both transports and in both protocol revisions"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON array")
-
-
-def _serve(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "serve",
-        "[OPTIONS] SERVER",
-        "serve a gateway in front of MCP servers",
-        "louver serve -- npx -y @modelcontextprotocol/server-memory",
-        "louver serve --config mcp.json --http 127.0.0.1:8080",
-        more="Agents connect to the gateway. Their calls can name the fields that they need.",
-    )
-    group = parser.add_server_options("--example")
-    group.add_argument("--example", action="store_true", help="serve the built-in example server, without the gateway")
-    clients = parser.add_argument_group("the clients")
-    transport = clients.add_mutually_exclusive_group()
-    transport.add_argument("--stdio", action="store_true", help="serve one client over standard streams (default)")
-    transport.add_argument(
-        "--http", metavar="HOST:PORT", help="serve many clients over Streamable HTTP at /mcp; port 0: any free port"
-    )
-    clients.add_argument(
-        "--workers",
-        metavar="N",
-        type=_worker_count,
-        default=1,
-        help="serve over HTTP with so many processes (default: 1)",
-    )
-    clients.add_argument("--no-auth", action="store_true", help="admit clients without a token (loopback only)")
-    clients.add_argument(
-        "--allowed-host",
-        metavar="HOST",
-        action="append",
-        default=[],
-        help="also accept this name in the Host header (repeatable)",
-    )
-    clients.add_argument("--ui", action="store_true", help="also serve a page at /ui, to look at answers in a browser")
-    tools = parser.add_argument_group("the tools")
-    _add_choice(
-        tools,
-        "--exposure",
-        ("full", "minimal", "discovery", "gateway"),
-        help="list tools in full, in one sentence each (minimal), behind five tools that find them (discovery), or "
-        "behind one tool (gateway)",
-    )
-    scripts = tools.add_mutually_exclusive_group()
-    scripts.add_argument("--execute", action="store_true", default=None, help="enable Lua scripts")
-    scripts.add_argument("--no-execute", action="store_false", dest="execute", help="disable Lua scripts")
-    tools.add_argument(
-        "--ready-views", action="store_true", help="shorten the answers of well-known servers with the shipped views"
-    )
-    parser.add_argument(
-        "--metrics",
-        metavar="HOST:PORT",
-        help="serve /metrics for Prometheus there; each worker has the next port",
-    )
-    parser.add_argument(
-        "--access-log", action="store_true", help="print a line of JSON for each HTTP request on standard output"
-    )
-    _add_choice(parser, "--log", ("text", "json"), default="text", help="log format (default: text)")
-
-
-def _ui(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "ui",
-        "[OPTIONS] SERVER",
-        "look at the answers of servers in a browser",
-        "louver ui --config mcp.json",
-        "louver ui -- louver serve --example",
-        more="It shows what each field of an answer costs, and what remains of it under a projection or a policy.",
-    )
-    parser.add_server_options()
-    parser.add_argument("--no-open", action="store_false", dest="open", help="only print the address, with its token")
-
-
-def _doctor(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "doctor",
-        "[HOST ...] [OPTIONS]",
-        "show what the MCP servers of your hosts cost, and what Louver saves",
-        "louver doctor",
-        'louver doctor codex --call search_nodes \'{"query": "Ada"}\'',
-        "louver doctor --apply codex",
-        more="It asks before it starts servers, calls tools, or changes a file.",
-    )
-    parser.add_argument(
-        "hosts",
-        metavar="HOST",
-        nargs="*",
-        type=one_of(*HOST_NAMES),
-        help=f"only these hosts: {', '.join(HOST_NAMES)} (default: all)",
-    )
-    parser.add_argument("--yes", action="store_true", help="agree to everything in advance")
-    _add_calls(parser, "call this tool, which must only read, to see how much it answers", default=[])
-    parser.add_argument("--json", action="store_true", help="print one JSON array")
-    parser.add_argument(
-        "--apply",
-        metavar="HOST",
-        nargs="?",
-        const=False,
-        type=one_of(*HOST_NAMES),
-        help="put Louver in front of the servers: where it is recommended, or in this host",
-    )
-
-
-def _undo(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "undo",
-        "[HOST]",
-        "restore the files that 'louver doctor --apply' has changed",
-        "louver undo",
-        "louver undo codex",
-        more="What else has changed in a file since stays. A file whose servers have changed is left alone.",
-    )
-    _add_choice(parser, "host", HOST_NAMES, metavar="HOST", nargs="?", help="only the files of this host")
-
-
-def _check(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "check",
-        "SERVER",
-        "check a configuration and its servers",
-        "louver check --config mcp.json",
-        more="The exit status is 1 if there is a problem.",
-    )
-    parser.add_server_options()
-
-
-def _login(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "login",
-        "[OPTIONS] SERVER",
-        "log in to a server that asks for it by OAuth",
-        "louver login --config mcp.json --server tracker",
-        "louver login --url https://mcp.example/mcp",
-        more="From then on the gateway sends the tokens to that server, and renews them, without a restart.",
-    )
-    parser.add_server_options()
-    parser.add_argument(
-        "--no-browser",
-        action="store_false",
-        dest="browser",
-        help="print the page to open, and read the address where it ends from standard input",
-    )
-
-
-def _logout(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "logout",
-        "[OPTIONS] SERVER",
-        "revoke and forget the login at a server",
-        "louver logout --config mcp.json --server tracker",
-        "louver logout --config mcp.json --principal subject:ann,client:desk",
-    )
-    parser.add_server_options()
-    parser.add_argument(
-        "--principal", metavar="NAME", help="log out this caller alone, by subject and client: subject:ann,client:desk"
-    )
-
-
-def _tools(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "tools",
-        "[OPTIONS] SERVER",
-        "list the tools of servers, with the tokens that each costs",
-        "louver tools -- louver serve --example",
-        "louver tools --query 'create an issue' --config mcp.json",
-    )
-    parser.add_server_options()
-    parser.add_argument("--query", metavar="WORDS", help="only matching tools, best match first, with scores")
-    parser.add_argument("--json", action="store_true", help="print one JSON array")
-
-
-def _call(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "call",
-        "[OPTIONS] TOOL [NAME=VALUE ...] SERVER",
-        "call one tool and print its answer",
-        "louver call get_issue number=7 --include title -- louver serve --example",
-        "louver call list_issues --view brief --config mcp.json --server tracker",
-        more="With --config the call goes through the gateway, so views and policies of the file apply.",
-    )
-    call = parser.add_argument_group("the call")
-    call.add_argument("tool", metavar="TOOL", help="the name of the tool")
-    call.add_argument(
-        "pairs",
-        metavar="NAME=VALUE",
-        nargs="*",
-        help="an argument of the tool; the tool's schema says whether VALUE is text or JSON",
-    )
-    parser.trailing = "pairs"
-    call.add_argument(
-        "--json-args", metavar="JSON", help="arguments as a JSON object; @FILE reads a file, - standard input"
-    )
-    parser.add_server_options()
-    answer = parser.add_argument_group("the answer")
-    _add_fields(answer)
-    answer.add_argument("--view", metavar="NAME", help="trim the answer by this view of the tool")
-    answer.add_argument("--json", action="store_true", help="print the whole result as one JSON object")
-
-
-def _suggest(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "suggest",
-        "--call TOOL ARGS [OPTIONS] SERVER",
-        "call tools, show which fields are large, and suggest views",
-        "louver suggest --call list_issues '{\"limit\": 20}' -- louver serve --example",
-        "louver suggest --call get_issue '{\"number\": 7}' --out views --config mcp.json",
-        more="It never prints or stores a value of an answer.",
-    )
-    calls = parser.add_argument_group("the calls")
-    _add_calls(calls, "call this tool", required=True)
-    calls.add_argument("--run-anyway", action="store_true", help="also call tools without readOnlyHint")
-    parser.add_server_options()
-    result = parser.add_argument_group("the result")
-    result.add_argument("--out", metavar="FOLDER", help="write files of views and schemas to this folder")
-    result.add_argument("--learn", action="store_true", help="store the fields of tools without an output schema")
-    result.add_argument("--json", action="store_true", help="print one JSON array")
-
-
-def _explain(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "explain",
-        "--tool TOOL --as WHO [OPTIONS] [SERVER]",
-        "show which fields of a tool a caller sees under a policy",
-        "louver explain --tool search --as role:support --config mcp.json --server crm",
-        "louver explain --tool search --as nobody --against role:ops --config mcp.json",
-    )
-    question = parser.add_argument_group("the tool and the caller")
-    question.add_argument("--tool", metavar="TOOL", required=True, help="the tool's name at its server")
-    question.add_argument(
-        "--as",
-        dest="who",
-        metavar="WHO",
-        required=True,
-        help="the caller: nobody, or for example role:support,scope:orders:read,client:desk",
-    )
-    question.add_argument("--against", metavar="WHO", help="compare with this caller: show only what differs")
-    question.add_argument("--policy", metavar="FILE", help="the policy file (default: that of --config)")
-    group = parser.add_server_options("--schema", required=False)
-    group.add_argument("--schema", metavar="FILE", help="the tool's output schema, in place of a server")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def _saved(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "saved",
-        "[OPTIONS] [FILE]",
-        "report how many tokens projection has saved",
-        "louver saved",
-        "louver saved --by view --since 30d",
-        more="louver serve counts the calls that pass through it.",
-    )
-    parser.add_argument(
-        "file",
-        metavar="FILE",
-        nargs="?",
-        help="the file that the configuration names as 'savings' (default: ~/.local/state/louver/savings.db)",
-    )
-    _add_since(parser)
-    _add_choice(
-        parser,
-        "--by",
-        ("tool", "server", "view", "day"),
-        default="tool",
-        help="one row for each of these (default: tool)",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def _audit(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "audit",
-        "[OPTIONS] FILE",
-        "report which fields of which tools went to which caller",
-        "louver audit audit.db --by field --since 7d",
-        "louver audit audit.db --principal ann",
-    )
-    records = parser.add_argument_group("the records")
-    records.add_argument("file", metavar="FILE", help="the audit database that the configuration names")
-    _add_since(records)
-    records.add_argument(
-        "--principal", metavar="NAME", help="only of this caller: ann, subject:ann,client:desk, nobody, or a digest"
-    )
-    report = parser.add_argument_group("the report")
-    _add_choice(
-        report, "--by", ("tool", "principal", "field"), default="tool", help="one row for each of these (default: tool)"
-    )
-    output = report.add_mutually_exclusive_group()
-    output.add_argument("--json", action="store_true", help="print one JSON array")
-    output.add_argument("--export", action="store_true", help="print every record, one JSON object per line")
-
-
-def _token(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "token",
-        "[OPTIONS]",
-        "make a bearer token, and its entry for a file of tokens",
-        "louver token --subject ann --scopes 'orders:read orders:write' --days 90",
-    )
-    parser.add_argument("--subject", metavar="NAME", help="the user who gets the token")
-    parser.add_argument("--client", metavar="NAME", help="the id of the program that sends it")
-    parser.add_argument("--scopes", metavar="WORDS", default="", help="its scopes, separated by spaces")
-    parser.add_argument("--roles", metavar="WORDS", default="", help="the roles of the user, separated by spaces")
-    parser.add_argument("--days", metavar="NUMBER", type=float, help="days until it expires (default: never)")
-
-
-def _conformance(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "conformance",
-        "[OPTIONS] SERVER",
-        "check a server against the specification",
-        "louver conformance -- louver serve --example",
-        "louver conformance --junit report.xml --url http://127.0.0.1:8080/mcp",
-        more="With --config it checks the gateway in front of the servers of the file.",
-    )
-    checks = parser.add_argument_group("the checks")
-    _add_choice(
-        checks,
-        "--era",
-        ("2025-11-25", "2026-07-28"),
-        action="append",
-        default=[],
-        help="require and test this protocol revision (repeatable; default: those that the server speaks)",
-    )
-    _add_choice(
-        checks,
-        "--group",
-        GROUPS,
-        action="append",
-        default=[],
-        metavar="GROUP",
-        help=f"run only these checks (repeatable): {', '.join(GROUPS)}",
-    )
-    checks.add_argument("--fixture", metavar="FILE", help="arguments for the tools, a JSON object")
-    checks.add_argument("--baseline", metavar="FILE", help="known failures, one per line")
-    parser.add_server_options()
-    report = parser.add_argument_group("the report")
-    report.add_argument("--json", action="store_true", help="print it as one JSON object")
-    report.add_argument("--junit", metavar="FILE", help="also write it as JUnit XML")
-
-
-def _project(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "project",
-        "[OPTIONS]",
-        "trim the JSON value on standard input",
-        "louver project --include user.login < issue.json",
-        "louver project --view brief --views list_issues.views.json < issues.json",
-    )
-    _add_request(parser)
-    parser.add_argument("--schema", metavar="FILE", help="the JSON Schema of the value")
-
-
-def _derive(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "derive",
-        "[OPTIONS]",
-        "derive the JSON Schema of trimmed values",
-        "louver derive --include user.login < issue.schema.json",
-        more="It reads the schema of whole values from standard input.",
-    )
-    _add_request(parser)
-    parser.add_argument("--relax", action="store_true", help="derive the schema that every trimmed value satisfies")
-
-
-def _completion(commands: Any) -> None:
-    parser = _add_command(
-        commands,
-        "completion",
-        "SHELL",
-        "print a script for completion in a shell",
-        'eval "$(louver completion bash)"',
-        "louver completion zsh > ~/.zfunc/_louver",
-    )
-    _add_choice(parser, "shell", ("bash", "zsh"), metavar="SHELL", help="bash or zsh")
-
-
-def _add_command(commands: Any, name: str, line: str, summary: str, *examples: str, more: str = "") -> Parser:
-    return commands.add_parser(
-        name,
-        usage=f"louver {name} {line}",
-        help=summary,
-        description=fill(f"{summary[0].upper()}{summary[1:]}. {more}", _WIDTH),
-        epilog="\n".join(("examples:", *(f"  {each}" for each in examples))),
-    )
-
-
-def _add_fields(group: Any) -> None:
-    group.add_argument("--include", metavar="PATH", action="append", default=[], help="keep this field (repeatable)")
-    group.add_argument("--exclude", metavar="PATH", action="append", default=[], help="drop this field (repeatable)")
-
-
-def _add_request(parser: Parser) -> None:
-    fields = parser.add_argument_group("the fields")
-    _add_fields(fields)
-    fields.add_argument("--view", metavar="NAME", help="keep the fields of this view in the file of --views")
-    fields.add_argument("--views", metavar="FILE", help="a file of views, such as list_issues.views.json")
-
-
-def _worker_count(text: str) -> int:
-    if not re.fullmatch(r"[1-9][0-9]?", text) or int(text) > MAX_WORKERS:
-        raise ArgumentTypeError(f"expected a number from 1 to {MAX_WORKERS}, not {text[:80]!r}")
-    return int(text)
-
-
-def _add_calls(group: Any, purpose: str, **settings: Any) -> None:
-    group.add_argument(
-        "--call",
-        dest="calls",
-        nargs=2,
-        metavar=("TOOL", "ARGS"),
-        action="append",
-        help=f"{purpose}; ARGS is a JSON object (repeatable)",
-        **settings,
-    )
-
-
-def _add_since(group: Any) -> None:
-    group.add_argument("--since", metavar="TIME", help="only since 7d, 12h or 30m ago, or since an ISO 8601 time")
-
-
-def _add_choice(group: Any, name: str, choices: tuple[str, ...], **settings: Any) -> None:
-    group.add_argument(name, type=one_of(*choices), choices=choices, **settings)
+def _add(group: Any, parts: Iterable[Part]) -> None:
+    for part in parts:
+        match part:
+            case Option(name, settings):
+                group.add_argument(name, **settings)
+            case Group(None, below):
+                _add(group.add_mutually_exclusive_group(), below)
+            case Group(title, below):
+                _add(group.add_argument_group(title), below)
+            case Servers(others, is_required):
+                names = tuple(each.name for each in others)
+                _add(group.add_server_group(names, required=is_required), (*_SERVER_OPTIONS, *others))

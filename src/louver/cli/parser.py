@@ -10,11 +10,15 @@ A word is repeated only where no secret can stand: what follows an unknown optio
 from __future__ import annotations
 
 import argparse
+import re
+import time
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from louver.core.nearest import instead, meant, nearest
-from louver.protocol.urls import is_like_url
+from louver.errors import InvalidInput
+from louver.wire.uris import is_like_url
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 
 SEPARATOR = "--"
 _SHOWN = 80  # characters of a wrong word
+_UNITS = {"d": 86_400, "h": 3600, "m": 60}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,31 +50,10 @@ class Parser(argparse.ArgumentParser):
         self._servers: _ServerOptions | None = None
         self._words: Sequence[str] = ()
 
-    def add_server_options(self, *others: str, required: bool = True) -> Any:
-        """Declare the options that name servers, and return their group; `others` are options that replace them."""
+    def add_server_group(self, others: tuple[str, ...], *, required: bool) -> Any:
+        """The group for the options that name servers; `others` are options that replace them."""
         self._servers = _ServerOptions(required, others)
-        group = self.add_argument_group("the server", f"one of {self._servers.expected}")
-        # Declared for the help alone: `parse` takes the words after the separator.
-        group.add_argument(
-            SEPARATOR,
-            dest="command_line",
-            metavar="COMMAND",
-            help="the command that starts the server, with its arguments, at the end of the line",
-        )
-        group.add_argument("--url", help="the URL of the server")
-        group.add_argument(
-            "--header",
-            metavar="NAME=VALUE",
-            action="append",
-            default=[],
-            help="send this header to the URL (repeatable); no secrets, since other users can see them",
-        )
-        group.add_argument(
-            "--token", metavar="FILE", help="send the bearer token from this file, whose mode must be 600"
-        )
-        group.add_argument("--config", metavar="FILE", help="the servers of a configuration file, such as mcp.json")
-        group.add_argument("--server", metavar="NAME", help="only this server of the configuration file")
-        return group
+        return self.add_argument_group("the server", f"one of {self._servers.expected}")
 
     @property
     def actions(self) -> list[argparse.Action]:
@@ -143,6 +127,19 @@ def one_of(*choices: str) -> Callable[[str], str]:
         return text
 
     return read
+
+
+def read_since(text: str | None) -> float:
+    """`--since` in seconds since the epoch: an age such as `7d`, or an ISO 8601 time (by default in UTC); 0 without."""
+    if text is None:
+        return 0.0
+    if match := re.fullmatch(r"(?P<number>[0-9]{1,6})(?P<unit>[dhm])", text):
+        return max(0.0, time.time() - int(match["number"]) * _UNITS[match["unit"]])
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(f"--since takes 7d, 12h or 30m, or a time like 2026-01-31T12:00, not {text!r}") from None
+    return max(0.0, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
 
 
 def parse(parser: Parser, commands: dict[str, Parser], line: Sequence[str]) -> Namespace:

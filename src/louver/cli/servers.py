@@ -22,13 +22,11 @@ from louver.core.nearest import did_you_mean, meant, nearest
 from louver.errors import InvalidInput
 from louver.gateway.config.model import Config
 from louver.limits import MAX_TOKEN_CHARACTERS
-from louver.protocol.urls import is_like_url, is_url
+from louver.wire.uris import is_like_url, is_url
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
-
-    from louver.gateway.config.model import UpstreamConfig
 
 _SHOWN: Final = 80  # characters of a wrong word
 _SCHEMES: Final = ("http", "https")
@@ -49,13 +47,13 @@ def read(arguments: Namespace) -> Config:
     return Config.from_command(arguments.command_line)
 
 
-def read_for_client(arguments: Namespace, *serve_options: str) -> UpstreamConfig:
-    """The one server for a client: a command or a URL itself; for a file, `louver serve` with these options."""
+def read_for_client(arguments: Namespace, *serve_options: str) -> Config:
+    """One server for a client: a command or a URL itself; for a file, `louver serve` with these options."""
     config = read(arguments)
     if arguments.config is None:
-        return config.upstreams[0]
+        return config
     words = ["--config", arguments.config, *([] if arguments.server is None else ["--server", arguments.server])]
-    return Config.from_command([sys.executable, "-m", "louver", "serve", *serve_options, *words]).upstreams[0]
+    return Config.from_command([sys.executable, "-m", "louver", "serve", *serve_options, *words])
 
 
 def _check_url(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Terminal output: its destination, the escaping of foreign text, and estimates of tokens."""
+"""What commands print: tables and lines of foreign text, and estimates of tokens."""
 
 from __future__ import annotations
 
@@ -45,6 +45,13 @@ def literal_text(text: str, style: str = "") -> Text:
     from rich.text import Text
 
     return Text(printable(text), style)
+
+
+def bar(console: Console, columns: float, style: str = "green") -> Text:
+    """A bar of about so many columns, and at least one."""
+    from rich.text import Text
+
+    return Text(("#" if console.options.ascii_only else "█") * max(1, round(columns)), style=style)
 
 
 def printable(text: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.cli.request import parse_object, read_file, read_input
+from louver.cli.json_streams import parse_object, read_file, read_input
 from louver.core import json
 from louver.core.nearest import instead
 from louver.core.schema.budget import OverBudget, StepBudget
@@ -20,7 +20,7 @@ from louver.core.schema.type_bounds import ANY, Kinds, kind_of
 from louver.core.schema.validate import Validator
 from louver.errors import InvalidInput
 from louver.limits import MAX_READING_STEPS
-from louver.protocol.names import ARGUMENT
+from louver.wire.names import ARGUMENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,11 +7,14 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from louver.cli import logs, terminal
-from louver.cli.state import LOGINS, state
+from louver.cli.process import LOGINS, state
+from louver.core.nearest import instead, nearest
+from louver.errors import UnknownName
 from louver.gateway.gateway import Gateway
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
+    from pathlib import Path
 
     from rich.table import Table
 
@@ -21,13 +24,17 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_gateway(
-    config: Config, opener: Callable[[Gateway], Awaitable[list[UpstreamState]]] = Gateway.open
+    config: Config,
+    opener: Callable[[Gateway], Awaitable[list[UpstreamState]]] = Gateway.open,
+    catalogues: Path | None = None,  # where lists are kept for the next start of `louver serve`; `None`: nowhere
+    stderr_tail: logs.StderrTail | None = None,
+    log_level: int = logging.WARNING,
 ) -> AsyncGenerator[tuple[Gateway, list[UpstreamState]]]:
     """A gateway without clients, and its upstreams' states; at the end, last lines of unavailable ones are printed."""
-    logs.configure("text", logging.WARNING)
-    stderr_tail = logs.StderrTail()
+    logs.configure("text", log_level)
+    stderr_tail = stderr_tail or logs.StderrTail()
     logging.getLogger().addHandler(stderr_tail)
-    gateway = Gateway(config, single_client=False, logins=state(LOGINS))
+    gateway = Gateway(config, single_client=False, catalogues=catalogues, logins=state(LOGINS))
     try:
         states = await opener(gateway)
         yield gateway, states
@@ -36,6 +43,12 @@ async def open_gateway(
     for each in states:
         for line in stderr_tail.lines_of(each.name) if each.problem is not None else ():
             terminal.print_stderr(f"{each.name}: {line}")
+
+
+def unknown_tool_error(name: str, tools: Iterable[str]) -> UnknownName:
+    """The error for an unknown tool name, with a suggestion."""
+    names = list(tools)
+    return UnknownName(f"there is no tool {name[:80]!r}: {instead(name, names)}", nearest=nearest(name, names))
 
 
 def table(states: Sequence[UpstreamState]) -> Table:

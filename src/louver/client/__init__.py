@@ -1,1 +1,1 @@
-"""The client. A call passes through `request`, `tools`, `wire`, `answer` (the checks) and `typed`."""
+"""The client. A call passes through `call` (its request), `tools`, `wire`, `answer` (the checks) and `typed`."""

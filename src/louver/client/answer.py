@@ -9,31 +9,39 @@ the reported schema  is it the derived one, or else does the value satisfy it to
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.catalogue.plan_cache import ReadyPlan
-from louver.client.errors import check_failed
-from louver.client.receipts import hold, hold_plan, paths_of, read_receipt, view_of
-from louver.client.request import EVERYTHING
+from anyio import to_thread
+
+from louver.client.call import EVERYTHING
+from louver.client.receipts import excluded_of, hold, hold_plan, paths_of, read_receipt, view_of
 from louver.client.validation_cost import is_affordable
 from louver.core.json import digest, is_object, levels, members
 from louver.core.projection.request import Projection
-from louver.core.schema.validate import validator
-from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper_in
-from louver.errors import InvalidAnswer, OutputInvalid, ProjectionRequired
+from louver.core.wrapper import TEXT_WRAPPERS, WRAPPER, is_wrapped
+from louver.errors import InvalidAnswer, LouverError, OutputInvalid, ProjectionRequired, ToolFailed
 from louver.limits import MAX_JSON_DEPTH
-from louver.protocol.names import RESULT
-from louver.protocol.output import find_output
-from louver.protocol.receipt import Applied
+from louver.wire.names import ERROR, RESULT
+from louver.wire.output import blocks, find_output
+from louver.wire.projection import Applied
 
 if TYPE_CHECKING:
-    from louver.catalogue.entry import Entry
-    from louver.client.tools import KnownTool
-    from louver.core.json import Json, Schema
-    from louver.protocol.output import Output
-    from louver.protocol.receipt import NotApplied
+    from collections.abc import Iterator
 
+    from louver.catalogue.entry import Entry
+    from louver.catalogue.plan_cache import ReadyPlan
+    from louver.client.tools import KnownTool
+    from louver.client.wire import Wire
+    from louver.core.json import Json, Schema
+    from louver.wire.output import Output
+    from louver.wire.projection import NotApplied
+
+
+MAX_CACHED_SCHEMAS = 256
+"""Projected schemas that a client caches by tool and request."""
 
 # Beginnings of paths that do not depend on the members of a value.
 _ANY_VALUE: Final = ((), (None,), (WRAPPER,))
@@ -75,12 +83,12 @@ class Answer:
             raise InvalidAnswer("the receipt tells a schema that its own digest does not name", member="schemaDigest")
         # Projecting the reported schema leaves nothing in it beyond the request.
         projection = EVERYTHING if receipt.shaped is not None else replace(self.projection, strict=False)
-        if output.seat == "wrapped text":
-            # Paths may begin with the wrapper, which the value does not have.
-            within = _schema_in_text(reported, output.wrapper or "")
-            plan = self.tool.entry.plan_inferred(projection, within, output.wrapper)
-        else:
+        if output.seat == "structured":
             plan = _plan_of_reported(self.tool, projection, receipt, self.value, reported)
+        else:
+            within = _within_reported(reported, output)
+            known = _plan(self.tool, projection, output, receipt).plan
+            plan = self.tool.entry.plan_inferred(projection, within, plan=known)
         if not _applies(plan, self.value):
             return self
         if not plan.validator.is_valid(self.value):
@@ -110,7 +118,7 @@ class Answer:
 
 def judge(tool: KnownTool, requested: Projection | None, result: dict[str, Any], *, prune: bool) -> Answer:
     """Check a result. `prune` removes what was not requested if the server has not projected."""
-    check_failed(tool.name, result)
+    _check_failed(tool.name, result)
     try:
         # If the tool does not project and nothing was requested, the key is another extension's.
         receipt = read_receipt(result) if tool.projects or requested is not None else None
@@ -138,6 +146,10 @@ def _projected(tool: KnownTool, requested: Projection | None, receipt: Applied, 
     output = find_output(result, _text_wrapper(tool, receipt, result.get("structuredContent")))
     if output is None:
         raise InvalidAnswer(f"tool {tool.name!r} answers with the receipt of a projection, and with no output")
+    paths = (*paths_of(receipt), *excluded_of(receipt))
+    if output.seat == "wrapped text" and any(path.absolute for path in paths):
+        # The text stood beside other members, which were left out.
+        output = replace(output, value={output.wrapper: output.value}, seat="text beside members")
     _check_depth(output.value)
     ready = _plan(tool, requested, output, receipt)
     hold_plan(receipt, ready.plan)
@@ -170,19 +182,31 @@ def _whole(tool: KnownTool, requested: Projection | None, receipt: NotApplied | 
 
 def _text_wrapper(tool: KnownTool, receipt: Applied, structured: Json) -> str | None:
     """The property of structured content with the projected JSON text, if any."""
-    if receipt.schema_source != "inferred" or not tool.may_answer_text:
+    if receipt.schema_source != "inferred":
         return None
-    wrapper = text_wrapper_in(structured)
-    # One string may also be all that a projection keeps.
-    reported = members(members(members(receipt.projected_schema).get("properties")).get(wrapper or ""))
-    return wrapper if tool.entry.text_wrapper is not None or "contentSchema" in reported else None
+    # A string may also be what a projection keeps of an object.
+    reported = members(members(receipt.projected_schema).get("properties"))
+    for wrapper in TEXT_WRAPPERS:
+        is_reported = "contentSchema" in members(reported.get(wrapper))
+        if isinstance(members(structured).get(wrapper), str) and (is_reported or wrapper == tool.entry.text_wrapper):
+            return wrapper
+    return None
 
 
 def _plan(tool: KnownTool, requested: Projection, output: Output, receipt: Applied | None = None) -> ReadyPlan:
-    if output.seat != "structured" or tool.source is None:
-        return _of_shape(tool, requested, output)
     # `strict` was checked before the call.
     requested = replace(requested, strict=False)
+    wrapper, beside = tool.entry.reading_of(output)
+    if output.seat == "text" and receipt is not None and is_object(output.value) and _names_wrapper(receipt):
+        beside = output.value
+    if beside is not None:
+        find = partial(tool.shape_plan, requested, wrapper, structured=False)
+        ready = find(beside=beside)
+        if receipt is None or _is_of(ready, receipt, output.value):
+            return ready
+        return find(beside=dict.fromkeys(_first_names(receipt)))
+    if output.seat != "structured" or tool.source is None:
+        return _of_shape(tool, requested, output)
     if receipt is None:
         return tool.entry.plan_for(requested, output.value)
     return _plan_of_receipt(tool.entry, requested, receipt, output.value)
@@ -197,9 +221,19 @@ def _plan_of_receipt(entry: Entry, requested: Projection, receipt: Applied, valu
     ready = entry.plan_for(requested, value)
     if not (ready.plan.is_wrapped or ready.plan.is_of_object) or _is_of(ready, receipt, value):
         return ready
-    names = {str(path.steps[0]) for path in paths_of(receipt) if path.steps[:1] not in _ANY_VALUE}
-    other = entry.plan_for(requested, dict.fromkeys(names))
+    other = entry.plan_for(requested, dict.fromkeys(_first_names(receipt)))
     return other if _is_of(other, receipt, value) else ready
+
+
+def _names_wrapper(receipt: Applied) -> bool:
+    """Whether the receipt's paths begin at the root of a wrapper."""
+    paths = (*paths_of(receipt), *excluded_of(receipt))
+    return any(path.absolute or path.steps[:1] == (WRAPPER,) for path in paths)
+
+
+def _first_names(receipt: Applied) -> set[str]:
+    """The names by which the receipt's paths begin, besides the wrapper's."""
+    return {str(path.steps[0]) for path in paths_of(receipt) if path.steps[:1] not in _ANY_VALUE}
 
 
 def _is_of(ready: ReadyPlan, receipt: Applied, value: Json) -> bool:
@@ -222,14 +256,14 @@ def _plan_of_reported(
     if not known.is_of_object and is_wrapped(marked):
         return tool.entry_of(marked).plan(requested)
     # The reported schema has members beside `result`, so it does not tell how the paths were read.
-    plan = known.knowing(reported)
-    return ReadyPlan(plan, validator(plan.schema), plan.schema, digest(plan.schema))
+    return tool.entry.plan_inferred(requested, reported, plan=known)
 
 
 def _of_shape(tool: KnownTool, requested: Projection, output: Output) -> ReadyPlan:
     """The plan that follows from the request alone."""
-    wrapper = output.wrapper or tool.entry.text_wrapper
-    return tool.shape_plan(replace(requested, strict=False), wrapper, structured=output.seat == "structured")
+    wrapper, beside = tool.entry.reading_of(output)
+    requested = replace(requested, strict=False)
+    return tool.shape_plan(requested, wrapper, structured=output.seat == "structured", beside=beside)
 
 
 def _applies(ready: ReadyPlan, value: Json) -> bool:
@@ -245,7 +279,78 @@ def _too_deep() -> InvalidAnswer:
     return InvalidAnswer(f"the answer is nested deeper than {MAX_JSON_DEPTH} levels", limit=MAX_JSON_DEPTH)
 
 
-def _schema_in_text(reported: Schema, wrapper: str) -> Schema:
-    held = members(members(members(reported).get("properties")).get(wrapper))
-    within: Any = held.get("contentSchema", True)
-    return within if isinstance(within, bool) or is_object(within) else True
+def _within_reported(reported: Schema, output: Output) -> Schema:
+    """The reported schema of an output with the text in its wrapper parsed, as the value is."""
+    properties = members(members(reported).get("properties"))
+    held: Any = members(properties.get(output.wrapper or "")).get("contentSchema", True)
+    within: Schema = held if isinstance(held, bool) or is_object(held) else True
+    if output.seat == "wrapped text":
+        return within
+    if output.seat == "text" or output.wrapper not in properties or not is_object(reported):
+        return reported
+    return {**reported, "properties": {**properties, output.wrapper: within}}
+
+
+def _check_failed(tool: str, result: dict[str, Any]) -> None:
+    """Raise our error for an error result: by the code in `_meta` if it is ours, else `ToolFailed` with the content."""
+    if not result.get("isError"):
+        return
+    reported: object = members(members(result.get("_meta")).get(ERROR)).get("code")
+    code = next((known for known in _codes(LouverError) if known == reported), None)
+    if code == ProjectionRequired.code:
+        raise ProjectionRequired(f"a projection is required, and not possible for what tool {tool!r} answers")
+    if code == OutputInvalid.code:
+        raise OutputInvalid(f"what tool {tool!r} answers does not satisfy its own schema, says the server")
+    known = "" if code is None else f" {code}"
+    raise ToolFailed(
+        f"tool {tool!r} answers with an error{known}: what it says stands in 'content'",
+        tool=tool,
+        content=blocks(result),
+    )
+
+
+def _codes(of: type[LouverError]) -> Iterator[str]:
+    yield of.code
+    for each in of.__subclasses__():
+        yield from _codes(each)
+
+
+class SchemaCache:
+    """Projected schemas that receipts report, or name by a digest alone."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._schemas: OrderedDict[tuple[str, Projection], tuple[str, Schema]] = OrderedDict()
+
+    def knows(self, tool: str, projection: Projection) -> bool:
+        """Whether a schema was received for this request before, so that its digest is enough."""
+        return (tool, projection) in self._schemas
+
+    async def check_schema(self, answer: Answer, projection: Projection | None) -> Answer:
+        reported = answer.reported_schema
+        schema = await self._read(answer.tool.name, projection, reported) if isinstance(reported, str) else reported
+        if schema is None:
+            return answer
+        known = await to_thread.run_sync(answer.checked_against, schema)
+        self._remember(known, projection, schema)
+        return known
+
+    # A digest that cannot be read is not an error: another process behind the same URL may know it.
+    async def _read(self, tool: str, projection: Projection | None, digest: str) -> Schema | None:
+        if projection is not None and (tool, projection) in self._schemas:
+            named, schema = self._schemas[tool, projection]
+            if named == digest:
+                return schema
+        read: Any = await self._wire.schema(digest)
+        return read if isinstance(read, bool) or is_object(read) else None
+
+    def _remember(self, answer: Answer, projection: Projection | None, schema: Schema) -> None:
+        receipt = answer.receipt
+        # A schema inferred from one result is of no use for the next.
+        if projection is None or not isinstance(receipt, Applied) or receipt.schema_source is not None:
+            return
+        if receipt.schema_digest is not None:
+            self._schemas[answer.tool.name, projection] = receipt.schema_digest, schema
+            self._schemas.move_to_end((answer.tool.name, projection))
+        if len(self._schemas) > MAX_CACHED_SCHEMAS:
+            self._schemas.popitem(last=False)

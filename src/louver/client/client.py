@@ -10,44 +10,45 @@ A server without projection sends the full output: `required` refuses it, `minim
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from contextlib import ExitStack
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
 
 from anyio import to_thread
+from anyio.from_thread import start_blocking_portal
 from mcp import Client as McpClient
 from mcp import MCPError
 from mcp.client import advertise
 from mcp_types import ToolListChangedNotification
 
 from louver.catalogue.plan_cache import Plans
-from louver.client.answer import judge
-from louver.client.errors import refusal
-from louver.client.request import EVERYTHING, requested_projection, wire_form
-from louver.client.result import DryRun, ProjectedResult, Stats
-from louver.client.schema_by_digest import SchemaCache
+from louver.client.answer import SchemaCache, judge
+from louver.client.call import EVERYTHING, DryRun, ProjectedResult, Stats, refusal, requested_projection, wire_form
 from louver.client.target import only, opened
 from louver.client.tools import Tools
 from louver.client.typed import Typed
 from louver.client.wire import Wire
 from louver.core.preview.field_sizes import size_of
 from louver.errors import InvalidAnswer, InvalidInput, InvalidProjection, OutputInvalid, ProjectionRequired, UnknownView
-from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver.wire.names import PROJECTION, PROJECTION_LITERAL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Coroutine, Sequence
     from types import TracebackType
     from typing import Self, Unpack
 
+    from anyio.from_thread import BlockingPortal
     from mcp.client import IncomingMessage
 
     from louver.client.answer import Answer
-    from louver.client.options import ClientOptions
-    from louver.client.target import Target
+    from louver.client.target import ClientOptions, Target
     from louver.client.tools import KnownTool
     from louver.core.json import Json
     from louver.core.projection.request import Projection
 
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Client:
@@ -172,9 +173,8 @@ class Client:
         if not isinstance(arguments, Mapping | None):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput("expected an object of arguments, for example {'id': 7}")
         tool = await self._tools.find(name)
-        typed, projection = await self._request(
-            tool, include, exclude, view, into, strict=strict, required=required, minimize=minimize
-        )
+        named = {"include": include, "exclude": exclude, "view": view}
+        typed, projection = await self._request(tool, named, into, strict=strict, required=required, minimize=minimize)
         prunes = minimize or typed is not None
         result = await self._called(tool, arguments, projection)
         answer = await self._judged(tool, projection, result, prunes=prunes)
@@ -207,28 +207,18 @@ class Client:
     ) -> DryRun:
         """What a request means for a tool, without calling the tool."""
         known = await self._tools.find(tool)
-        _, projection = await self._request(
-            known, include, exclude, view, into, strict=strict, required=False, minimize=True
-        )
+        named = {"include": include, "exclude": exclude, "view": view}
+        _, projection = await self._request(known, named, into, strict=strict, required=False, minimize=True)
         asks = EVERYTHING if projection is None else projection
         plan = (await to_thread.run_sync(known.entry.plan, asks)).plan
         return DryRun(plan.fields, plan.unmatched, plan.suggestions, plan.schema, known.is_exact, known.projects)
 
     async def _request(
-        self,
-        tool: KnownTool,
-        include: Sequence[str] | None,
-        exclude: Sequence[str] | None,
-        view: str | None,
-        into: Any,
-        *,
-        strict: bool,
-        required: bool,
-        minimize: bool,
+        self, tool: KnownTool, named: dict[str, Any], into: Any, *, strict: bool, required: bool, minimize: bool
     ) -> tuple[Typed[Any] | None, Projection | None]:
         if into is None:
-            typed, projection = None, requested_projection(include, exclude, view, strict=strict, required=required)
-        elif include is None and exclude is None and view is None:
+            typed, projection = None, requested_projection(named, strict=strict, required=required)
+        elif all(value is None for value in named.values()):
             typed = await to_thread.run_sync(self._typed, into)
             projection = typed.projection(strict=strict, required=required)
         else:
@@ -289,6 +279,55 @@ class Client:
             self._tools.forget()
         if self._message_handler is not None:
             await self._message_handler(message)
+
+
+class SyncClient:
+    """The same for synchronous code, open within `with`; it takes the arguments of `Client`.
+
+    An event loop runs in a thread within the block; several threads may call.
+    """
+
+    def __init__(self, target: Target, **options: Unpack[ClientOptions]) -> None:
+        self._client = Client(target, **options)
+        self._open = ExitStack()
+        self._portal: BlockingPortal | None = None
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(portal.wrap_async_context_manager(self._client))
+            self._portal, self._open = portal, stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._portal = None
+        self._open.__exit__(kind, error, trace)
+
+    @property
+    def stats(self) -> Stats:
+        """What the calls have cost so far."""
+        return self._client.stats
+
+    @staticmethod
+    def _blocking(
+        method: Callable[Concatenate[Client, P], Coroutine[Any, Any, R]],
+    ) -> Callable[Concatenate[SyncClient, P], R]:
+        """The method for synchronous code, with its signature, overloads and docstring."""
+
+        @wraps(method)
+        def call(self: SyncClient, *args: P.args, **options: P.kwargs) -> R:
+            if self._portal is None:
+                raise RuntimeError("a SyncClient is open within `with`")
+            return self._portal.call(partial(method, self._client, *args, **options))
+
+        return call
+
+    call_tool = _blocking(Client.call_tool)
+    list_tools = _blocking(Client.list_tools)
+    views = _blocking(Client.views)
+    validate = _blocking(Client.validate)
 
 
 def _finished(answer: Answer, typed: Typed[Any] | None, raw: dict[str, Any]) -> tuple[ProjectedResult[Any], int, int]:

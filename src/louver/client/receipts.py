@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from pydantic import ValidationError
+import msgspec
 
 from louver.core.json import is_object, members
 from louver.core.paths.path import FieldPath, fold
@@ -17,8 +17,8 @@ from louver.core.projection.view import Views
 from louver.core.wrapper import TEXT_WRAPPERS, from_root, within_text
 from louver.errors import InvalidAnswer, InvalidProjection, InvalidView
 from louver.limits import MAX_PATHS
-from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
-from louver.protocol.receipt import Applied, NotApplied, Reason
+from louver.wire.names import PROJECTION, PROJECTION_LITERAL
+from louver.wire.projection import Applied, NotApplied, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from louver.core.projection.plan import Plan
     from louver.core.projection.request import Projection
 
-_MEMBERS: Final = {field.alias or name for name, field in Applied.model_fields.items()}
+_MEMBERS: Final = Applied.__struct_encode_fields__
+_NEEDED: Final[dict[str, Any]] = {"mode": "include", "fields": []}
+"""The least receipt of an applied projection."""
 
 
 def read_receipt(result: dict[str, Any]) -> Applied | NotApplied | None:
@@ -40,13 +42,19 @@ def read_receipt(result: dict[str, Any]) -> Applied | NotApplied | None:
     if not receipt["applied"]:
         reason: Any = receipt.get("reason")
         return NotApplied(reason=reason if reason in get_args(Reason) else "not_supported")
-    wrong: Any = None
+    known = {name: receipt[name] for name in _MEMBERS if name in receipt}
+    if (applied := _read(known)) is not None:
+        return applied
+    wrong = next((name for name, part in known.items() if _read({**_NEEDED, name: part}) is None), None)
+    raise _no_receipt(wrong or next(name for name in _NEEDED if name not in known))
+
+
+def _read(receipt: dict[str, Any]) -> Applied | None:
     try:
-        return Applied.model_validate({name: part for name, part in receipt.items() if name in _MEMBERS})
-    except ValidationError as error:
-        wrong = error.errors(include_input=False, include_url=False, include_context=False)[0]["loc"][0]
-    # Outside the handler: the validation error quotes the result, and would be the context.
-    raise _no_receipt(str(wrong))
+        return msgspec.convert(receipt, Applied)
+    except msgspec.ValidationError:
+        # It may quote the result.
+        return None
 
 
 def hold(receipt: Applied, projection: Projection) -> None:
@@ -69,6 +77,11 @@ def paths_of(receipt: Applied) -> tuple[FieldPath, ...]:
     return (*_paths(receipt), *_added(receipt))
 
 
+def excluded_of(receipt: Applied) -> tuple[FieldPath, ...]:
+    """What a receipt's view leaves out of its fields."""
+    return _parsed(receipt.excluded, "excluded", deep=True)
+
+
 def view_of(receipt: Applied) -> Views:
     shaped = {} if receipt.shaped is None else receipt.shaped.to_wire()
     excluded = {} if receipt.excluded is None else {"exclude": receipt.excluded}
@@ -81,17 +94,18 @@ def view_of(receipt: Applied) -> Views:
 def _paths(receipt: Applied) -> tuple[FieldPath, ...]:
     if len(receipt.fields) > MAX_PATHS:
         raise _no_receipt("fields")
-    try:
-        return tuple(FieldPath.parse(text, deep=receipt.mode == "exclude") for text in receipt.fields)
-    except InvalidProjection:
-        raise _no_receipt("fields") from None
+    return _parsed(receipt.fields, "fields", deep=receipt.mode == "exclude")
 
 
 def _added(receipt: Applied) -> tuple[FieldPath, ...]:
+    return _parsed(receipt.always, "always")
+
+
+def _parsed(texts: list[str] | None, member: str, *, deep: bool = False) -> tuple[FieldPath, ...]:
     try:
-        return tuple(map(FieldPath.parse, receipt.always or ()))
+        return tuple(FieldPath.parse(text, deep=deep) for text in texts or ())
     except InvalidProjection:
-        raise _no_receipt("always") from None
+        raise _no_receipt(member) from None
 
 
 def _bare(paths: Iterable[FieldPath]) -> tuple[FieldPath, ...]:

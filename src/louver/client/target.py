@@ -1,4 +1,4 @@
-"""Targets that a client can be opened with.
+"""What a client is opened with: targets, and the options of `mcp.Client`.
 
 "http://127.0.0.1:8000/mcp"          a URL
 "npx -y some-server --all"           a command, split as by a shell; or a list of its words
@@ -10,19 +10,23 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict, cast
 
 from mcp import StdioServerParameters
 from mcp.server import Server
 
 from louver.errors import InvalidInput
-from louver.protocol.urls import is_url
+from louver.wire.uris import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp.client import Transport
+    from mcp.client import ClientExtension, Transport
+    from mcp.client.caching import CacheConfig
+    from mcp.client.client import ConnectMode
+    from mcp.client.session import ElicitationFnT, ListRootsFnT, LoggingFnT, MessageHandlerFnT, SamplingFnT
     from mcp.server import MCPServer
+    from mcp_types import DiscoverResult, Implementation, LoggingLevel, SamplingCapability
 
     class InProcessServer(Protocol):
         """Something with a server of the SDK, such as `louver.Gateway`."""
@@ -31,6 +35,9 @@ if TYPE_CHECKING:
         def server(self) -> Server[Any]: ...
 
     Target = str | Sequence[str] | StdioServerParameters | Transport | MCPServer[Any] | Server[Any] | InProcessServer
+
+MAX_COMMAND_CHARACTERS = 4096
+"""Length of a command that is given as one text, in code points: splitting it takes quadratic time."""
 
 
 _EXPECTED = "expected a URL, or the command that starts a server"
@@ -59,6 +66,10 @@ def url_or_words(text: str) -> str | list[str]:
         # The error does not quote the URL, which may hold a secret.
         expected = "a URL with a host, and a port of at most 65535, for example http://[::1]:8080/mcp"
         raise InvalidInput(f"expected {expected}; its scheme is http or https")
+    if len(text) > MAX_COMMAND_CHARACTERS:
+        raise InvalidInput(
+            f"a command has at most {MAX_COMMAND_CHARACTERS} characters: pass a longer one as a list of words"
+        )
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -76,3 +87,23 @@ def only(error: BaseException) -> BaseException:
             return error
         inner = first
     return inner
+
+
+class ClientOptions(TypedDict, total=False):
+    """The options of `mcp.Client`, which describes each."""
+
+    mode: ConnectMode
+    read_timeout_seconds: float | None
+    client_info: Implementation | None
+    cache: CacheConfig | None
+    extensions: Sequence[ClientExtension] | None
+    message_handler: MessageHandlerFnT | None
+    elicitation_callback: ElicitationFnT | None
+    sampling_callback: SamplingFnT | None
+    sampling_capabilities: SamplingCapability | None
+    list_roots_callback: ListRootsFnT | None
+    logging_callback: LoggingFnT | None
+    log_level: LoggingLevel | None
+    input_required_max_rounds: int
+    prior_discover: DiscoverResult | None
+    raise_exceptions: bool

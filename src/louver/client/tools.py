@@ -22,13 +22,13 @@ from louver.core.schema.relax import relax
 from louver.core.schema.validate import validator
 from louver.core.wrapper import TEXT_WRAPPERS, WRAPPER, is_wrapped
 from louver.errors import InvalidView, UnknownView
-from louver.protocol.hint import read_hint
-from louver.protocol.names import HINT, HINT_LITERAL
+from louver.wire.hint import read_hint
+from louver.wire.names import HINT, HINT_LITERAL
 
 if TYPE_CHECKING:
     from louver.catalogue.plan_cache import Plans
     from louver.client.wire import Wire
-    from louver.core.json import Schema
+    from louver.core.json import Json, Schema
     from louver.core.projection.request import Projection
 
 
@@ -60,8 +60,11 @@ class KnownTool:
         if self.source is None or len(properties) != 1:
             return self.source is None
         [(name, held)] = properties.items()
-        kinds: Any = members(held).get("type")
-        return name in TEXT_WRAPPERS and (kinds == "string" or kinds == ["null", "string"])
+        # Each shaped view adds a branch.
+        branches: Any = members(held).get("anyOf", [held])
+        kinds = [members(branch).get("type") for branch in branches] if is_array(branches) else []
+        is_text = all(kind in ("null", "string", ["null", "string"]) for kind in kinds)
+        return name in TEXT_WRAPPERS and is_text and any(kind != "null" for kind in kinds)
 
     def entry_of(self, schema: Schema | None) -> Entry:
         listed = {name: part for name, part in self.listed.items() if name != "outputSchema"}
@@ -76,11 +79,16 @@ class KnownTool:
         known.entry = known.entry_of(self.source)
         return known
 
-    def shape_plan(self, projection: Projection, wrapper: str | None, *, structured: bool) -> ReadyPlan:
-        """The plan that follows from the request alone; `structured` values may have the SDK's wrapper."""
+    def shape_plan(
+        self, projection: Projection, wrapper: str | None, *, structured: bool, beside: Json = None
+    ) -> ReadyPlan:
+        """The plan that follows from the request alone; `structured` values may have the SDK's wrapper.
+
+        `beside`: the object that has a member `wrapper`, without a schema.
+        """
         if structured and is_wrapped(self.source):
             return self.entry_of(_WRAPPED).plan(projection)
-        plan = self.entry.plan_without_schema(projection, wrapper)
+        plan = self.entry.plan_without_schema(projection, wrapper, beside)
         return ReadyPlan(plan, validator(plan.schema), plan.schema, plan.digest)
 
     def check(self, projection: Projection, *, prunes: bool) -> None:

@@ -5,21 +5,27 @@
         phones: list[Phone]             phones.number
         prices: dict[str, Money]        prices.*.cents
 
-A type that refers to itself, and a field that is an object or something else, is requested whole.
+A type that refers to itself, and a field that is an object or something else, is requested whole. Of other names, alias
+paths, and times as numbers pydantic's own JSON Schema says nothing, so the one here does:
+
+    mail: str = Field(validation_alias=AliasChoices("mail", "email"))    {"mail": ..., "email": ...}, none required
+    city: str = Field(validation_alias=AliasPath("address", "city"))     {"address": {"city": ...}}
+    first: int = Field(validation_alias=AliasPath("orders", 0, "id"))    {"orders": [{"id": ...}]}
+    at: datetime                                                         a text, or a number of seconds
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema
 
 from louver.client.type_compatibility import clash
-from louver.client.type_schema import CheckedLater, Reads
-from louver.core.json import compact, strings
+from louver.core.json import compact_bytes, is_array, is_object, strings
 from louver.core.paths.path import FieldPath, fold
 from louver.core.projection.request import Projection
 from louver.core.schema import known_fields, type_bounds
@@ -33,12 +39,18 @@ from louver.limits import MAX_SEGMENTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pydantic.json_schema import JsonSchemaMode, JsonSchemaValue
+    from pydantic_core import CoreSchema, core_schema
+
     from louver.client.tools import KnownTool
     from louver.core.json import Json, Schema
     from louver.core.paths.path import Step
     from louver.core.schema.references import Place
 
 T = TypeVar("T")
+
+# In the schema of a field, until all fields are there: the places that the field is read from.
+_WAYS: Final = "x-ways"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +66,8 @@ class Typed(Generic[T]):
         self.name = _name_of(type_)
         try:
             self._adapter: TypeAdapter[T] = TypeAdapter(type_)
-            self._schema: Schema = self._adapter.json_schema(schema_generator=Reads)
-        except CheckedLater:
+            self._schema: Schema = self._adapter.json_schema(schema_generator=_Reads)
+        except _CheckedLater:
             wrong = "has an Iterable or a Generator, which is not checked when it comes: expected list[...]"
             raise UnfitType(f"{self.name} {wrong}") from None
         except (PydanticUserError, PydanticSchemaGenerationError) as error:
@@ -92,7 +104,7 @@ class Typed(Generic[T]):
     def read(self, value: Json, tool: str, *, is_prose: bool = False) -> T:
         """The value as the type. `is_prose`: the result holds nothing that can be read."""
         try:
-            return self._adapter.validate_json(compact(value).encode("utf-8", "surrogatepass"))
+            return self._adapter.validate_json(compact_bytes(value))
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False, include_context=False)[0]
         # Outside the handler: the validation error quotes the result, and would be the context. Names may be data if
@@ -165,3 +177,84 @@ def _unwrapped_path(has: Schema, path: FieldPath) -> str:
 def _name_of(type_: Any) -> str:
     is_class = isinstance(type_, type) and not getattr(type_, "__args__", None)
     return type_.__name__ if is_class else re.sub(r"\b(?:\w+\.)+(?:<locals>\.)?", "", str(type_))
+
+
+class _CheckedLater(Exception):
+    """The type is one that pydantic checks only during iteration."""
+
+
+class _Reads(GenerateJsonSchema):
+    def generate(self, schema: CoreSchema, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
+        made = super().generate(schema, mode)
+        _spread(made)
+        return made
+
+    def model_field_schema(self, schema: core_schema.ModelField) -> JsonSchemaValue:
+        return _marked(super().model_field_schema(schema), schema.get("validation_alias"))
+
+    def dataclass_field_schema(self, schema: core_schema.DataclassField) -> JsonSchemaValue:
+        return _marked(super().dataclass_field_schema(schema), schema.get("validation_alias"))
+
+    def typed_dict_field_schema(self, schema: core_schema.TypedDictField) -> JsonSchemaValue:
+        return _marked(super().typed_dict_field_schema(schema), schema.get("validation_alias"))
+
+    def generator_schema(self, schema: core_schema.GeneratorSchema) -> JsonSchemaValue:
+        raise _CheckedLater
+
+    def datetime_schema(self, schema: core_schema.DatetimeSchema) -> JsonSchemaValue:
+        return _or_number(super().datetime_schema(schema))
+
+    def date_schema(self, schema: core_schema.DateSchema) -> JsonSchemaValue:
+        return _or_number(super().date_schema(schema))
+
+    def time_schema(self, schema: core_schema.TimeSchema) -> JsonSchemaValue:
+        return _or_number(super().time_schema(schema))
+
+    def timedelta_schema(self, schema: core_schema.TimedeltaSchema) -> JsonSchemaValue:
+        return _or_number(super().timedelta_schema(schema))
+
+
+def _or_number(schema: JsonSchemaValue) -> JsonSchemaValue:
+    """Pydantic also reads a number: seconds, or milliseconds since 1970."""
+    return {**schema, "type": ["string", "number"]}
+
+
+def _marked(schema: JsonSchemaValue, alias: Any) -> JsonSchemaValue:
+    """The schema of a field, with the places that it is read from if they are not just one name."""
+    if not is_array(alias):
+        return schema
+    return {**schema, _WAYS: alias if is_array(alias[0]) else [alias]}
+
+
+def _spread(part: Any) -> None:
+    """Move all fields within a schema to the places that they are read from."""
+    if is_object(part):
+        properties: Any = part.get("properties")
+        for name, field in [*properties.items()] if is_object(properties) else ():
+            if is_object(field) and _WAYS in field:
+                _place(part, name)
+    for below in part.values() if is_object(part) else part if is_array(part) else ():
+        _spread(below)
+
+
+def _place(part: dict[str, Any], name: str) -> None:
+    properties = part["properties"]
+    field = properties.pop(name)
+    ways = field.pop(_WAYS)
+    required = [other for other in part.get("required", ()) if other != name]
+    # If one of several places is enough, none is required.
+    if len(ways) == 1 and name in part.get("required", ()):
+        required.append(ways[0][0])
+    part["required"] = required
+    for first, *rest in ways:
+        held = _within(rest, field)
+        properties[first] = {"allOf": [properties[first], held]} if first in properties else held
+
+
+def _within(steps: list[str | int], field: dict[str, Any]) -> dict[str, Any]:
+    for step in reversed(steps):
+        if isinstance(step, int):
+            field = {"type": "array", "items": field}
+        else:
+            field = {"type": "object", "properties": {step: field}, "required": [step]}
+    return field

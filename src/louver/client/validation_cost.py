@@ -9,11 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_array, is_object, members
-from louver.core.schema.references import MANY
-from louver.limits import MAX_CHECKS, MAX_CHECKS_A_PART
+from louver.core.schema.applicators import SCHEMA_LIST
 
 if TYPE_CHECKING:
     from louver.core.json import Json, Schema
+
+MAX_CHECKS = 100_000
+MAX_CHECKS_A_PART = 50
+"""Schema checks of an answer that a client reads, 3 s in Python, plus so many for each part. Over it: shape only."""
+
 
 _IN_PLACE = ("not", "if", "then", "else")
 _MEMBERS = ("patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames")
@@ -54,7 +58,7 @@ class _Count:
 
     def _below(self, schema: dict[str, Any], value: Json) -> list[tuple[Any, Json]]:
         below: list[Any] = [schema[keyword] for keyword in _IN_PLACE if keyword in schema]
-        for keyword in MANY - {"prefixItems"}:
+        for keyword in SCHEMA_LIST - {"prefixItems"}:
             below += schema.get(keyword, ())
         below += members(schema.get("dependentSchemas")).values()
         if "$ref" in schema:  # a derived schema refers only to its own `$defs`

@@ -21,7 +21,7 @@ from louver.core import json
 from louver.core.json import is_array, is_object, levels
 from louver.errors import InvalidAnswer
 from louver.limits import MAX_ROUNDS, MAX_TOOL_PAGES
-from louver.protocol.names import SCHEMAS_URI
+from louver.wire.names import SCHEMAS_URI
 
 if TYPE_CHECKING:
     from mcp import Client as McpClient

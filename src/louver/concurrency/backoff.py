@@ -1,4 +1,4 @@
-"""Exponential backoff: 0.25 s, 0.5 s, 1 s, 2 s, then 30 s after each failure in a row."""
+"""Exponential backoff: 0.25 s, 0.5 s, 1 s, 2 s, then 30 s after each failure in a row; and turns of many at a pace."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from collections import OrderedDict
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from louver.limits import MAX_BACKOFF_S, MAX_FAILURES, MAX_REFUSED, MIN_BACKOFF_S
+from louver.limits import MAX_BACKOFF_S, MIN_BACKOFF_S
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
+
+MAX_FAILURES = 5
+"""Failures in a row, after which an upstream is not retried for `MAX_BACKOFF_S`."""
+
+MAX_REFUSED = 1000
+"""Refused sessions of clients whose backoff is remembered."""
 
 
 class Backoff:
@@ -47,6 +53,20 @@ class Throttle:
         await asyncio.sleep(self._backoff.wait_s)
         self._backoff.record_failure("")
         self._last = monotonic()
+
+
+class Pace:
+    """Turns of many, `interval_s` apart in the order in which they wait; after a rest the first waits for nothing."""
+
+    def __init__(self, interval_s: float) -> None:
+        self._interval_s = interval_s
+        self._next = 0.0
+
+    async def turn(self) -> None:
+        now = monotonic()
+        mine = max(now, self._next)
+        self._next = mine + self._interval_s
+        await asyncio.sleep(mine - now)
 
 
 class BackoffByKey:

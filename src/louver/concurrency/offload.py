@@ -13,7 +13,7 @@ from anyio import from_thread, to_thread
 from anyio.lowlevel import checkpoint
 
 from louver.core.size import is_heavier
-from louver.limits import MAX_READ_ON_LOOP, MAX_TURN_S
+from louver.limits import MAX_READ_ON_LOOP
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Sequence
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from anyio import CapacityLimiter
 
     from louver.core.json import Json
+
+MAX_TURN_S = 0.005
+"""Seconds of work on a tool list without yielding. Another request's answer takes some ten turns of the event loop."""
 
 
 _Thing = TypeVar("_Thing")
@@ -32,14 +35,14 @@ async def run_in_thread(value: Json, function: Callable[[], _Made]) -> _Made:
     return await in_thread(function) if is_heavier(value, MAX_READ_ON_LOOP) else function()
 
 
-async def in_thread(function: Callable[[], _Made]) -> _Made:
+async def in_thread(function: Callable[[], _Made], limiter: CapacityLimiter | None = None) -> _Made:
     """Run `function` in a thread, unless it is cancelled before a thread is free."""
 
     def work(check_cancelled: Callable[[], None]) -> _Made:
         check_cancelled()
         return function()
 
-    return await run_cancellable(work)
+    return await run_cancellable(work, limiter)
 
 
 class _WorkCancelled(asyncio.CancelledError): ...
@@ -69,7 +72,7 @@ async def run_cancellable(work: Callable[[Callable[[], None]], _Made], limiter: 
 async def find_or_compute(
     items: Sequence[_Thing], find: Callable[[_Thing], _Made | None], compute: Callable[[_Thing], _Made]
 ) -> list[_Made]:
-    """What `find` returns for each thing, or else what `make` returns in a thread."""
+    """What `find` returns for each thing, or else what `compute` returns in a thread."""
     known_results = [find(item) async for item in yielding(items)]
     missing = [item for item, known in zip(items, known_results, strict=True) if known is None]
 

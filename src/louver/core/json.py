@@ -5,6 +5,8 @@ Canonical bytes are UTF-8, keys in the order of code points, no white space. A d
     canonical({"b": 1, "a": "é"}) == b'{"a":"\xc3\xa9","b":1}'
 
 Parsing refuses whatever parsers read differently: repeated keys, `NaN`, numbers out of range, very deep nesting.
+orjson reads the most, and what it takes without a word is found by what it writes again; the standard library reads
+the rest, and says why.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ from contextlib import suppress
 from functools import cache
 from itertools import accumulate
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, cast
 
 import msgspec
+import orjson
 
-from louver.limits import MAX_JSON_DEPTH
+from louver.limits import MAX_JSON_DEPTH, MAX_READ_FAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,8 +55,17 @@ class NotJson(ValueError):
         self.reason, self.line, self.key, self.offset = reason, line, key, offset
 
 
-def parse(text: str, *, deepest: int = MAX_JSON_DEPTH, integer: Callable[[str], int] = int) -> Json:
+def parse(text: str, *, deepest: int = MAX_JSON_DEPTH) -> Json:
     """Parse JSON text strictly: `NotJson` for repeated keys, non-finite numbers, or over `deepest` levels."""
+    with suppress(UnicodeEncodeError):
+        value = parse_fast(text.encode(), deepest)
+        if value is not UNSURE:
+            return value
+    return parse_slowly(text, deepest=deepest)
+
+
+def parse_slowly(text: str, *, deepest: int, integer: Callable[[str], int] = int) -> Json:
+    """The same for a text that `parse_fast` does not take."""
     check_depth(text, deepest)
     # Python's own `int` refuses over 4,300 digits: callers may pass another `integer`.
     try:
@@ -66,6 +78,58 @@ def parse(text: str, *, deepest: int = MAX_JSON_DEPTH, integer: Callable[[str], 
         if isinstance(error, NotJson):
             raise
         raise NotJson("an integer has too many digits") from None
+
+
+UNSURE: Final = object()
+"""What the fast reader returns for a text that it does not read, or that may not be strict."""
+
+
+def parse_fast(raw: bytes, deepest: int) -> Json:
+    """The value of a strict JSON text; `UNSURE` if it may be none, has integers of 19 digits, or is very large."""
+    if len(raw) > MAX_READ_FAST or (len(raw) > _FEW_CONTAINERS and raw.count(b"[") + raw.count(b"{") > _MAX_CONTAINERS):
+        return UNSURE
+    # orjson writes at most 254 levels: within so many arrays, it refuses a value over `deepest`.
+    around = max(0, _WRITTEN_LEVELS - deepest)
+    try:
+        value = nested = orjson.loads(raw)
+        for _ in range(around):
+            nested = [nested]
+        written = orjson.dumps(nested)
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
+        return UNSURE
+    is_same = len(written) == len(raw) + 2 * around and written.startswith(raw, around)
+    return value if is_same or _is_respelt(raw, written) else UNSURE
+
+
+def _is_respelt(raw: bytes, written: bytes) -> bool:
+    """Whether a text, and what orjson has written of it, differ in spelling alone."""
+    # Of members of one name it keeps the last: fewer colons are left. An integer of over 64 bits becomes a fraction.
+    alike = raw.translate(_ALIKE)
+    has_escaped = b"\\" in raw and _ESCAPED_COLON in alike
+    escaped = raw.count(b"\\u003a") + raw.count(b"\\u003A") if has_escaped else 0
+    return raw.count(b":") + escaped == written.count(b":") and _LONG_INTEGER not in alike
+
+
+_WRITTEN_LEVELS: Final = 254
+_MAX_CONTAINERS: Final = 200_000  # arrays and objects that orjson makes in some 20 ms, while nothing else runs
+_FEW_CONTAINERS: Final = 2 * _MAX_CONTAINERS  # bytes: each takes two
+_LONG_INTEGER: Final = b"0" * 19
+_ESCAPED_COLON: Final = b"\\u000a"
+# Of what these two consist of; all else is a space.
+_LIKE: Final = dict(zip(r"0123456789\uaA", r"0000000000\uaa", strict=True))
+_ALIKE: Final = bytes(ord(_LIKE.get(chr(byte), " ")) for byte in range(256))
+
+
+def parse_at(text: str, start: int) -> tuple[Json, int]:
+    """The strict JSON value that begins at `start`, and where it ends, with any text after it."""
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except NotJson:
+        raise
+    except (ValueError, RecursionError):
+        raise NotJson("it is not JSON, or has too many digits or levels", offset=start) from None
+    check_depth(text[start:end])
+    return value, end
 
 
 def check_depth(text: str, deepest: int = MAX_JSON_DEPTH) -> None:
@@ -99,26 +163,33 @@ def constant(_name: str) -> Json:
 
 def compact(value: Json) -> str:
     """JSON text without white space, members in order."""
+    return compact_bytes(value).decode()
+
+
+def compact_bytes(value: Json) -> bytes:
+    """The same in UTF-8."""
     with suppress(ValueError, TypeError, RecursionError):
-        return _encode(value).decode()
-    # msgspec refuses some values, such as lone surrogates.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return _encode(value)
+    # msgspec refuses some values, such as lone surrogates. These occur only in strings, where the escape is JSON's own.
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+
+
+def check_encodable(value: Json) -> None:
+    """Raise `UnicodeEncodeError` for a value with half a surrogate pair, which `compact` writes as its escape."""
+    json.dumps(value, ensure_ascii=False).encode()
 
 
 def unspaced(text: str) -> str:
-    """JSON text without white space between its tokens; a text that is not JSON is returned unchanged."""
+    """JSON text without white space between its tokens; a text that is not JSON, or too deep, is returned unchanged."""
     try:
         return msgspec.json.format(text.encode("utf-8", "surrogatepass"), indent=-1).decode("utf-8", "surrogatepass")
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return text
 
 
-def is_object(value: object) -> TypeGuard[dict[str, Any]]:
-    return isinstance(value, dict)
-
-
-def is_array(value: object) -> TypeGuard[list[Any]]:
-    return isinstance(value, list)
+# `isinstance` with the type that is known of JSON; without a frame of its own, since every part of a value meets it.
+is_object = cast("Callable[[object], TypeGuard[dict[str, Any]]]", dict.__instancecheck__)
+is_array = cast("Callable[[object], TypeGuard[list[Any]]]", list.__instancecheck__)
 
 
 def members(value: object) -> dict[str, Any]:
@@ -199,3 +270,6 @@ def _finite(text: str) -> float:
     if not isfinite(number):
         raise NotJson("a number is too large")
     return number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=constant, parse_float=_finite)

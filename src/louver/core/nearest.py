@@ -1,12 +1,15 @@
-"""Similar names for error messages: `calculater` -> `calculator`."""
+"""Names and options in errors: what there is, and what was probably meant (`calculater` -> `calculator`)."""
 
 from __future__ import annotations
 
 from heapq import nlargest
 from typing import TYPE_CHECKING, Final
 
+from louver.errors import LouverError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
 
 # Names that are compared letter by letter, which takes a quarter of a millisecond each.
 _LOOKED_AT: Final = 100
@@ -55,3 +58,9 @@ def _shared(one: str, other: str) -> int:
     return next(
         (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
     )
+
+
+def check_choice(option: str, value: object, choices: Sequence[object]) -> None:
+    """Raise `LouverError` unless the value of `option` is one of `choices`."""
+    if value not in choices:
+        raise LouverError(f"{option!r} is one of {', '.join(map(repr, choices))}, not {value!r}")

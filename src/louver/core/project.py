@@ -37,10 +37,12 @@ def project(value: Json, mask: Mask, order: Mapping[Mask, tuple[str, ...]] | Non
         elif is_object(value):
             kept: dict[str, Any] = {}
             for name in _names(value, mask, order):
-                below = mask.child(name)
-                if below is not NONE and not is_missing(value[name], below):
+                below, part = mask.child(name), value[name]
+                if below is ALL:
+                    kept[name] = part
+                elif below is not NONE and not is_missing(part, below):
                     kept[name] = None
-                    todo.append((kept, name, value[name], below, 0))
+                    todo.append((kept, name, part, below, 0))
             into[key] = kept
         elif mask.elem is NONE:
             into[key] = []

@@ -1,47 +1,17 @@
-"""Sizes: an answer compared with the output that it was kept from.
-
-    measure(plan, output)   Sizes(full=2894, kept=23, schema=119)
-
-A projected schema costs bytes too. For a tiny output it can exceed the data: then `"schema": "digest"` is better.
-"""
+"""Sizes: how many parts of a value a mask looks at, and how many bytes of JSON it has; without writing it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.core.json import canonical, compact, is_array, is_object
+from louver.core.json import is_array, is_object
 from louver.core.paths.mask import NONE, Mask
 
 if TYPE_CHECKING:
     from louver.core.json import Json
-    from louver.core.projection.plan import Plan
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Bytes of compact JSON: of the whole output, of its kept part, and of the projected schema."""
-
-    full: int
-    kept: int
-    schema: int
-
-    @property
-    def saved(self) -> float:
-        """The share of the output that was left out, 0 to 1; the schema does not count."""
-        return 1 - self.kept / self.full
-
-    @property
-    def pays(self) -> bool:
-        return self.kept + self.schema < self.full
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
-
-
-def measure(plan: Plan, value: Json) -> Sizes:
-    kept = plan(value)
-    return Sizes(*(len(text) for text in (_bytes(value), _bytes(kept), canonical(plan.schema))))
 
 
 # A mask under which every part counts.
@@ -110,7 +80,3 @@ _MEMBER_BYTES = 4
 
 # An average of numbers, booleans and null.
 _SCALAR_BYTES = 8
-
-
-def _bytes(value: Json) -> bytes:
-    return compact(value).encode("utf-8", "surrogatepass")

@@ -26,10 +26,19 @@ WRAPPER = "result"
 # The properties that may hold JSON text as their string.
 TEXT_WRAPPERS = (WRAPPER, "content")
 
+_SAYING_NOTHING = frozenset({"$schema", "$id", "title", "description", "type", "additionalProperties"})
+
 
 def is_wrapped(schema: Schema | None) -> bool:
     """Whether a root has the sole property `result`, required or marked with `x-fastmcp-wrap-result`."""
     return _sole_property(schema) == WRAPPER
+
+
+def says_something(schema: Schema | None) -> bool:
+    """Whether a schema says which members a root has, so that it is known whether that is a wrapper."""
+    if not is_object(schema):
+        return schema is False
+    return not _SAYING_NOTHING.issuperset(schema) or schema.get("additionalProperties", True) is not True
 
 
 def text_wrapper(schema: Schema | None) -> str | None:
@@ -54,31 +63,52 @@ def as_object(output: Json) -> dict[str, Any]:
 def within(schema: Schema | None, paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
     """The paths from the root of a wrapped output: `result` is prepended to paths without it, unless absolute."""
     wrapped = is_wrapped(schema)
-    if not wrapped and not any(path.absolute for path in paths):
-        return paths
-    return fold(tuple(_inside(path) if wrapped and _may_leave_out(path) else from_root(path) for path in paths))
+    if not wrapped:
+        return fold(tuple(map(from_root, paths))) if any(path.absolute for path in paths) else paths
+    return fold(tuple(_inside(path, WRAPPER) if _may_leave_out(path, WRAPPER) else _settled(path) for path in paths))
 
 
-def beside(paths: tuple[FieldPath, ...], names: Set[str], *, exclude: bool) -> tuple[FieldPath, ...]:
+def beside(
+    paths: tuple[FieldPath, ...], names: Set[str], *, exclude: bool, wrapper: str = WRAPPER
+) -> tuple[FieldPath, ...]:
     """The paths from the root of an object that is no wrapper, although its schema looks like one.
 
     Args:
         paths: As they were requested.
-        names: The members of the object. An include takes its own member, and only otherwise one within `result`.
+        names: The members of the object. An include takes its own member, and only otherwise one within `wrapper`.
         exclude: Both are left out.
+        wrapper: The member that would be the wrapper's.
     """
     found: list[FieldPath] = []
     for path in paths:
-        is_own = not _may_leave_out(path) or path.steps[0] is None or path.steps[0] in names
+        may_leave_out = _may_leave_out(path, wrapper)
+        is_own = not may_leave_out or path.steps[0] is None or path.steps[0] in names
         if exclude or is_own:
-            found.append(from_root(path))
-        if _may_leave_out(path) and (exclude or not is_own):
-            found.append(_inside(path))
+            found.append(_settled(path, wrapper))
+        if may_leave_out and (exclude or not is_own):
+            found.append(_inside(path, wrapper))
     return fold(tuple(found))
+
+
+def around_or_not(paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
+    """The paths of an exclude from the root of a value that no schema describes: it may be a wrapper."""
+    return fold((*map(from_root, paths), *(_inside(path, WRAPPER) for path in paths if _may_leave_out(path, WRAPPER))))
+
+
+def maybe_within(paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
+    """The paths that may be meant within the wrapper, if the value that no schema describes is one."""
+    return tuple(path for path in paths if _may_leave_out(path, WRAPPER))
 
 
 def from_root(path: FieldPath) -> FieldPath:
     return FieldPath(path.steps, path.deep) if path.absolute else path
+
+
+def in_wrapper(path: FieldPath) -> FieldPath | None:
+    """A path from the root of what the wrapper holds; `None` if it leads to another member."""
+    if not path.absolute or path.steps[0] in (None, WRAPPER):
+        return FieldPath(path.steps[1:]) if path.absolute or _begins(path, WRAPPER) else path
+    return None
 
 
 def within_text(wrapper: str | None, paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
@@ -87,8 +117,19 @@ def within_text(wrapper: str | None, paths: tuple[FieldPath, ...]) -> tuple[Fiel
 
 
 def schema_of_text(schema: Schema, wrapper: str) -> Schema:
-    held = {"type": "string", "contentMediaType": "application/json", "contentSchema": schema}
-    return {"type": "object", "properties": {wrapper: held}, "required": [wrapper], "additionalProperties": False}
+    properties = {wrapper: _text_of(schema)}
+    return {"type": "object", "properties": properties, "required": [wrapper], "additionalProperties": False}
+
+
+def schema_with_text(schema: Schema, wrapper: str) -> Schema:
+    """The schema of an object with a structure in `wrapper`, for the object with that as JSON text."""
+    if not is_object(schema) or not is_object(properties := schema.get("properties")) or wrapper not in properties:
+        return schema
+    return {**schema, "properties": {**properties, wrapper: _text_of(properties[wrapper])}}
+
+
+def _text_of(schema: Schema) -> Schema:
+    return {"type": "string", "contentMediaType": "application/json", "contentSchema": schema}
 
 
 def _sole_property(schema: Schema | None) -> str | None:
@@ -108,10 +149,16 @@ def _begins(path: FieldPath, wrapper: str | None) -> bool:
     return wrapper is not None and not path.deep and path.steps[:1] == (wrapper,)
 
 
-def _may_leave_out(path: FieldPath) -> bool:
+def _may_leave_out(path: FieldPath, wrapper: str) -> bool:
     """Whether a path may mean a place within the wrapper without naming it."""
-    return bool(path.steps) and not path.deep and not path.absolute and path.steps[0] != WRAPPER
+    return bool(path.steps) and not path.deep and not path.absolute and path.steps[0] != wrapper
 
 
-def _inside(path: FieldPath) -> FieldPath:
-    return FieldPath((WRAPPER, *path.steps))
+def _settled(path: FieldPath, wrapper: str = WRAPPER) -> FieldPath:
+    """A path from the root, absolute if it would be read within the wrapper otherwise."""
+    plain = from_root(path)
+    return FieldPath(path.steps, absolute=True) if _may_leave_out(plain, wrapper) else plain
+
+
+def _inside(path: FieldPath, wrapper: str) -> FieldPath:
+    return FieldPath((wrapper, *path.steps))

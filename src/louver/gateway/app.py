@@ -14,9 +14,9 @@ from starlette.websockets import WebSocketClose
 
 from louver.errors import InvalidConfig, InvalidInput
 from louver.gateway.config.read import as_config
+from louver.gateway.front.allowed_hosts import AllowedSources, host_patterns
+from louver.gateway.front.endpoint import McpEndpoint
 from louver.gateway.gateway import Gateway
-from louver.gateway.serve.allowed_hosts import AllowedSources, host_patterns
-from louver.gateway.serve.endpoint import McpEndpoint
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -76,7 +76,7 @@ class GatewayApp:
         self._app: ASGIApp = self._serve
         if config.auth is not None:
             # Imported here: tokens need the SDK and cryptography.
-            from louver.gateway.auth.authenticated import AuthMiddleware
+            from louver.gateway.front.auth.authenticated import AuthMiddleware
 
             self._app = AuthMiddleware(self._serve, config.auth)
 

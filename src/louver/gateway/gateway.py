@@ -12,29 +12,29 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, get_args
 
 from louver import __version__
+from louver.concurrency.places import max_processes
 from louver.core.cached import cached_property
-from louver.core.choices import check_choice
+from louver.core.nearest import check_choice
 from louver.errors import InvalidView, LouverError
-from louver.gateway.clients.client import GatewayCaller, GatewayClient
+from louver.gateway.back.logins import Logins
+from louver.gateway.back.shared_state import GatewayState
+from louver.gateway.back.upstreams import Upstreams
+from louver.gateway.clients.client import GatewayCaller
 from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.clients.listen import ListenStreams
-from louver.gateway.clients.revisions import with_envelope
+from louver.gateway.clients.revisions import GATEWAY_IDENTITY, with_envelope
 from louver.gateway.config.model import CatalogueSource, Config, ExecuteLevel, Exposure
-from louver.gateway.login.gateway_logins import GatewayLogins
-from louver.gateway.metrics import observe_upstreams
 from louver.gateway.pipeline import Files, Pipeline
 from louver.gateway.records import Records
 from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
 from louver.gateway.routing.dispatch import Dispatcher
 from louver.gateway.routing.single import SingleRoute
-from louver.gateway.serve.places import max_processes
-from louver.gateway.shared_state import GatewayState
-from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
-from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
-from louver.gateway.upstreams import Upstreams
-from louver.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
-from louver.server.request import ANONYMOUS, Identity
-from louver.server.tools.listing import Listing
+from louver.seams import plugged_in
+from louver.steps.request import ANONYMOUS, Identity
+from louver.steps.telemetry import metrics
+from louver.steps.tools.listing import Listing
+from louver.wire.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
+from louver.wire.mcp import LIST_CHANGED_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Mapping
@@ -43,21 +43,22 @@ if TYPE_CHECKING:
     from typing import Self
 
     from mcp.server import Server
+    from starlette.types import ASGIApp
 
     from louver.catalogue.entry import Entry
     from louver.catalogue.files.output_schemas import SchemaFile
     from louver.catalogue.learned import LearnedFields
-    from louver.catalogue.policy.principal import Principal
-    from louver.catalogue.tool_rules import ToolRules
+    from louver.gateway.back.lists.derived_tools import DerivedTools
+    from louver.gateway.back.logins import Login, PluggedLogins
+    from louver.gateway.back.upstream import Upstream
+    from louver.gateway.builtin.scripts import ScriptRunner
+    from louver.gateway.builtin.service import DiscoveryService
     from louver.gateway.config import model
-    from louver.gateway.discovery.scripts import ScriptRunner
-    from louver.gateway.discovery.service import DiscoveryService
-    from louver.gateway.login.links import LoginLinks
-    from louver.gateway.login.login import Login
-    from louver.gateway.upstream.derived_tools import DerivedTools
-    from louver.gateway.upstream.upstream import Upstream
-    from louver.server.request import Request
-    from louver.state.shared import SharedState
+    from louver.policy.principal import Principal
+    from louver.policy.tool_rules import ToolRules
+    from louver.steps.calls.planning import Planning
+    from louver.steps.request import Request
+    from louver.steps.shared_state import SharedState
 
 SERVER_INFO: Final = {"name": "louver", "version": __version__}
 
@@ -133,14 +134,23 @@ class Gateway:
 
             config = as_config(config)
         self._state = GatewayState(config, lambda: self.upstreams)
-        self._logins = GatewayLogins(config, self._state.shared, logins, lambda: self._config.upstreams)
+        shared = self._state.shared
+
+        def plug_in_logins() -> PluggedLogins:
+            servers, is_worker = lambda: self._config.upstreams, replica is not None
+            plugged = plugged_in("team.login.gateway_logins:GatewayLogins")
+            return plugged(config, shared, logins, servers, is_worker=is_worker)
+
+        has_store = logins is not None or (shared is not None and bool(config.keys))
+        self._logins = Logins(plug_in_logins, has_store=has_store)
         self._upstreams = Upstreams(
             self._state, self._logins, self.listen_streams, single_client=single_client, catalogues=catalogues
         )
         remove_client = self._upstreams.remove_client
         self._pipeline = Pipeline(SERVER_INFO, self.listen_streams, on_opened, remove_client, self._state)
         self._apply(config)
-        observe_upstreams(lambda: self.upstreams)
+        if (found := metrics()) is not None:
+            found.observe_upstreams(lambda: self.upstreams)
 
     async def __aenter__(self) -> Self:
         # In a task: an upstream that starts slowly delays only its own calls.
@@ -156,10 +166,10 @@ class Gateway:
     def server(self) -> Server[Any]:
         """The gateway as a server of the SDK, for `mcp.Client` in this process; its `principal` is the caller."""
         # Imported only now: the gateway itself needs no SDK.
-        from louver.gateway.sdk_server import sdk_server
+        from louver.gateway.in_process import sdk_server
 
         principal = self._config.principal
-        return sdk_server(self, ANONYMOUS if principal is None else Identity(principal))
+        return sdk_server(self.answer, ANONYMOUS if principal is None else Identity(principal))
 
     def answer(self, request: Request) -> Awaitable[dict[str, Any]]:
         """The result for a message of a client; JsonRpcError is the error that it gets."""
@@ -195,14 +205,19 @@ class Gateway:
         return self._pipeline.entry(tool, caller)
 
     @property
+    def planning(self) -> Planning:
+        """The budget of plans of each caller."""
+        return self._pipeline.planning
+
+    @property
     def upstreams(self) -> Mapping[str, Upstream]:
         """The upstreams of the configuration in force, by name."""
         return self._upstreams.by_name
 
     @property
-    def login_links(self) -> LoginLinks | None:
-        """The links by which callers log in for themselves, if they can."""
-        return self._logins.links
+    def login_pages(self) -> ASGIApp | None:
+        """Where callers log in for themselves, if they can."""
+        return self._logins.pages
 
     @property
     def savings_file(self) -> Path | None:
@@ -218,17 +233,18 @@ class Gateway:
         """Open all available upstreams and report their states."""
         self._state.listen()
         self._records.start_shipping()
-        states = await asyncio.gather(*map(self.state_of, self._config.upstreams))
+        opening = asyncio.gather(*map(self.state_of, self._config.upstreams))
+        states, _ = await asyncio.gather(opening, self._pipeline.load_search())
         if self._pipeline.scripts is not None:
             await self._pipeline.scripts.is_ready()
         return states
 
     def discovery(self) -> DiscoveryService:
         """Discovery for the gateway itself: unprojected, and without a client that upstreams could ask."""
-        from louver.gateway.discovery.behind import VisibleServers
-        from louver.gateway.discovery.service import DiscoveryService
+        from louver.gateway.builtin.behind import VisibleServers
+        from louver.gateway.builtin.service import DiscoveryService
 
-        caller = _gateway_caller()
+        caller = GatewayCaller()
 
         async def ask(method: str, params: dict[str, Any]) -> dict[str, Any]:
             return await self._routes.answer(caller, method, with_envelope(params, GATEWAY_IDENTITY.envelope))
@@ -237,7 +253,7 @@ class Gateway:
 
     async def call(self, upstream: str, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Call a tool, by a name that a client of its upstream alone knows, as the gateway itself, unprojected."""
-        caller, rules = _gateway_caller(), self._rules_of(upstream)
+        caller, rules = GatewayCaller(), self._rules_of(upstream)
         params = {"name": tool if rules is None else rules.tool_of(tool), "arguments": dict(arguments)}
         return await self._dispatcher.call_once(
             self.upstreams[upstream], caller, "tools/call", with_envelope(params, GATEWAY_IDENTITY.envelope)
@@ -261,10 +277,10 @@ class Gateway:
         await self._wait_closed(*([] if self._pipeline.scripts is None else [self._pipeline.scripts]))
 
     async def close(self) -> None:
-        """End all upstreams, then close the state that is shared and the audit log, and write the last savings."""
+        """End all upstreams, then close logins, the shared state that keeps them, and the audit log with savings."""
         await self.end()
-        await self._state.close()
         await self._logins.close()
+        await self._state.close()
         await self._records.close()
 
     async def login(self, upstream: str) -> Login | None:
@@ -343,8 +359,10 @@ class Gateway:
             if single is None
             else SingleRoute(single, self._dispatcher, server_ids, can_reload=self._can_reload)
         )
-        audit, savings = self._records.audit, self._records.savings
-        return self._pipeline.build(config, files, retained, self.upstreams, self._routes, audit, savings)
+        records = self._records
+        return self._pipeline.build(
+            config, files, retained, self.upstreams, self._routes, records.audit, records.savings, records.use
+        )
 
     def _with_overrides(self, config: Config) -> Config:
         """The configuration with the constructor's overrides."""
@@ -401,12 +419,8 @@ class Gateway:
             return UpstreamState(config.name, config.transport, version, [], problem)
 
 
-def _gateway_caller() -> GatewayCaller:
-    return GatewayCaller(GatewayClient(GATEWAY_IDENTITY.version, GATEWAY_IDENTITY))
-
-
 def _derived_tools(server: str, rules: ToolRules) -> DerivedTools:
     # Lazy import: only tool rules need it.
-    from louver.gateway.upstream.derived_tools import DerivedTools
+    from louver.gateway.back.lists.derived_tools import DerivedTools
 
     return DerivedTools(server, rules)

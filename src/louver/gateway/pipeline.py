@@ -1,11 +1,11 @@
-"""The middleware in front of the routes, outermost first, for each exposure.
+"""The features of a gateway by its configuration; `louver.steps.compose` makes the steps of them.
 
-    full                  picker app ─ projection ─ call limits ─ tracing ─ forward
+    full                  apps ─ projection ─ call limits ─ tracing ─ forward
+    deferred              apps ─ deferred tools ─ projection ─ call limits ─ tracing ─ forward
     minimal               disclosure ─ projection ─ call limits ─ tracing ─ forward
     discovery, gateway    built-in tools ─ projection ─ call limits ─ tracing ─ forward
 
-With scripts, `full` and `minimal` also begin with the built-in script tool, so its calls pass the other layers. Where
-savings are counted, that is done before all of them.
+With scripts, `full` and `minimal` also begin with the built-in script tool, so its calls pass the other steps.
 """
 
 from __future__ import annotations
@@ -15,62 +15,63 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from louver.catalogue.files.descriptions import DescriptionFiles
 from louver.catalogue.files.output_schemas import SchemaFiles
-from louver.catalogue.files.shipped_views import ready_views
+from louver.catalogue.files.views import ready_views
 from louver.catalogue.guidance import Guidance
 from louver.catalogue.hosts import HOSTS
 from louver.catalogue.learned import Learned, LearnedFields, learned_file
-from louver.catalogue.policy.principal import NOBODY
-from louver.core.json import digest
+from louver.concurrency.offload import in_thread
 from louver.core.nearest import did_you_mean
-from louver.gateway.metrics import RequestMetrics
-from louver.gateway.middleware.forward import Forward
-from louver.gateway.middleware.picker_app import PickerApp
-from louver.gateway.middleware.tracing import trace_request
 from louver.gateway.routing.aggregate import SEPARATOR, split_name
+from louver.gateway.routing.forward import Forward
+from louver.gateway.routing.tool_origins import UpstreamOrigins
 from louver.limits import MAX_RESULTS_BYTES
-from louver.server.calls.request import RequestOptions
-from louver.server.calls.response import NO_EXTRAS, ResponseExtras
-from louver.server.calls.schema_resource import ProjectedSchemas
-from louver.server.policy.per_audience import PerAudience
-from louver.server.projection import ProjectionStep
-from louver.server.request import in_order
-from louver.server.results.results import KeptResults, Results
-from louver.server.tools.registry import ToolRegistry
-from louver.server.tools.views import ToolViews
+from louver.seams import plugged_in
+from louver.steps.calls.planning import Planning
+from louver.steps.calls.request import RequestOptions
+from louver.steps.calls.response import NO_EXTRAS, ResponseExtras
+from louver.steps.compose import Acting, Composed, Features, scoped
+from louver.steps.projection import ProjectionStep
+from louver.steps.results.results import KeptResults, Overflow, Results
+from louver.steps.results.store import MEMORY
+from louver.steps.telemetry import metrics, tracing
+from louver.steps.tools.registry import ToolRegistry
+from louver.steps.tools.views import ToolViews
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable, Mapping
     from pathlib import Path
 
     from louver.catalogue.entry import Entry
-    from louver.catalogue.files.descriptions import DescriptionFile
     from louver.catalogue.files.views import ViewFile
     from louver.catalogue.grants import Grants
     from louver.catalogue.hosts import Host
-    from louver.catalogue.policy.principal import Principal
-    from louver.core.paths.path import FieldPath
+    from louver.gateway.back.shared_state import GatewayState
+    from louver.gateway.back.upstream import Upstream
+    from louver.gateway.builtin.scripts import ScriptRunner
+    from louver.gateway.builtin.single_tool.exports import Exports
+    from louver.gateway.builtin.step import ToolProvider
     from louver.gateway.clients.client import GatewayClient
     from louver.gateway.clients.listen import ListenStreams
-    from louver.gateway.config.model import Config, ExecuteLevel, LimitSettings, UpstreamConfig
-    from louver.gateway.discovery.scripts import ScriptRunner
-    from louver.gateway.middleware.built_in_tools import BuiltInTools, ToolProvider
-    from louver.gateway.middleware.call_limits import CallLimits
+    from louver.gateway.config.model import Config, ExecuteLevel, UpstreamConfig
     from louver.gateway.routing.single import Routes
-    from louver.gateway.scripting.sandbox import Level
-    from louver.gateway.shared_state import GatewayState
-    from louver.gateway.single_tool.exports import Exports
-    from louver.gateway.upstream.upstream import Upstream
-    from louver.server.audit.middleware import AuditMiddleware, ToolOwner
-    from louver.server.audit.writer import AuditWriter
-    from louver.server.calls.request import Argument
-    from louver.server.calls.schema_resource import CacheScope
-    from louver.server.disclosure.middleware import Disclosure
-    from louver.server.policy.enforcer import PolicyEnforcer
-    from louver.server.request import Identity, Next, Request, Step
-    from louver.server.savings.counter import SavingsCounter
-    from louver.server.search import Search
-    from louver.state.shared import SharedState
+    from louver.policy.principal import Principal
+    from louver.steps.audit.writer import AuditWriter
+    from louver.steps.call_limits import CallLimits, LimitSettings
+    from louver.steps.calls.schema_resource import ProjectedSchemas
+    from louver.steps.compose import Discloses, Hides
+    from louver.steps.policy.enforcer import PolicyEnforcer
+    from louver.steps.request import Identity, Next, Step
+    from louver.steps.savings.counter import SavingsCounter
+    from louver.steps.savings.use import Use
+    from louver.steps.search import Search
+    from louver.steps.shared_state import SharedState
 
+
+OVERFLOW_PAGE_BYTES: Final = 24_000
+"""Largest page of an answer that its host would not show whole, in bytes: every host shows so much."""
+
+LIKELY_CHARACTERS: Final = 20_000
+"""Characters of a tool's answers, on average, from which some are likely to be more than hosts show."""
 
 # The parameters of the single tool that reduce an answer, as a warning names them.
 _PROJECTION_PARAMS: Final = ("'fields'", "'view'")
@@ -86,6 +87,7 @@ class Files:
         prefixes = {each.name: "" if is_single else f"{each.name}{SEPARATOR}" for each in config.upstreams}
         self._prefixes = prefixes
         self._limited = config.limits.tools_per_minute
+        self._pinned = config.pinned or ()
         self.default_views = {
             f"{prefixes[each.name]}{tool}": view
             for each in config.upstreams
@@ -126,26 +128,11 @@ class Files:
         self.guidance = Guidance(rules) if rules else None
         self.descriptions = DescriptionFiles(descriptions)
 
-    def views_for(self, principal: Principal, enforcers: Mapping[str, PolicyEnforcer]) -> ToolViews:
-        """The views for one audience."""
-        if not enforcers:
+    def views_for(self, hides: Hides | None) -> ToolViews:
+        """The views for one audience, without what it may not know."""
+        if hides is None:
             return self.views
-
-        def hides(tool: str, path: FieldPath) -> bool:
-            found = self._enforcer_of(enforcers, tool)
-            return found is not None and found[0].hides(found[1], principal, path)
-
         return ToolViews(None, self.default_views, self._views, self._shipped, hides, self.schemas)
-
-    def visible_descriptions(self, principal: Principal, enforcers: Mapping[str, PolicyEnforcer]) -> DescriptionFiles:
-        def visible(tool: str, file: DescriptionFile) -> DescriptionFile | None:
-            found = self._enforcer_of(enforcers, tool)
-            if found is None:
-                return file
-            names = found[0].hidden_names(found[1], principal)
-            return None if names is None else file.redacted(names)
-
-        return self.descriptions.seen_by(visible)
 
     def mismatches(self, upstream: str, tools: set[str]) -> list[str]:
         """Settings and files about tools that an upstream does not have."""
@@ -158,6 +145,7 @@ class Files:
             "a file declares the output of": self.schemas.tools(),
             "a file describes": self.descriptions.tools(),
             "a limit is given for": self._limited,
+            "'pinned' names": self._pinned,
         }
         unknown = [
             (kind, name.removeprefix(prefix))
@@ -167,16 +155,8 @@ class Files:
         ]
         return [f"{kind} a tool {name!r}, which it does not have{did_you_mean(name, tools)}" for kind, name in unknown]
 
-    def owner_of(self, enforcers: Mapping[str, PolicyEnforcer], tool: str, principal: Principal) -> ToolOwner | None:
-        """The server and policy of a tool, by the name that clients use; `None` without a policy."""
-        # Lazy import, as in `_audited`.
-        from louver.server.audit.middleware import ToolOwner
-
-        found = self._enforcer_of(enforcers, tool)
-        return None if found is None else ToolOwner.under_policy(*found, principal)
-
-    def _enforcer_of(self, enforcers: Mapping[str, PolicyEnforcer], tool: str) -> tuple[PolicyEnforcer, str] | None:
-        """The policy of a tool, and the tool's name at its server."""
+    def policy_of(self, enforcers: Mapping[str, PolicyEnforcer], tool: str) -> tuple[PolicyEnforcer, str] | None:
+        """The policy of a tool by the name that clients use, and the tool's name at its server."""
         for prefix, server in self._policed.items():
             if tool.startswith(prefix):
                 return enforcers[server.name], _name_at_server(server, tool.removeprefix(prefix))
@@ -202,7 +182,7 @@ class RetainedState(NamedTuple):
 
 
 class Pipeline:
-    """The middleware in front of the routes, rebuilt by each reload."""
+    """The steps in front of the routes, composed by each reload."""
 
     def __init__(
         self,
@@ -214,33 +194,39 @@ class Pipeline:
     ) -> None:
         self.scripts: ScriptRunner | None = None
         self.answer: Next
+        self._composed: Composed
+        self.planning = Planning()
+        self.audience: Callable[[Principal], Hashable]  # equal for callers to whom the policies show the same
         self._server_info = server_info
         self._listen_streams = listen_streams
         self._on_opened = on_opened
         self._remove_client = remove_client
         self._state = state
         self._retained = RetainedState(None, None, None)
+        self._load_search: Callable[[], object] | None = None
+        self._overflowing: Results | None = None  # of answers that no configuration keeps
         self._grant_keys: tuple[str, ...] = ()
-        self._argument: Argument = "off"
-        self._audit: AuditWriter | None = None
         self._close: Callable[[], None] = _no_op
-        self.audience: Callable[[Principal], Hashable]  # equal for callers to whom the policies show the same
-        self._registries: dict[Hashable, ToolRegistry] = {}  # of the tools listed to each audience
 
     def input_schema(self, tool: str, principal: Principal) -> dict[str, Any] | None:
         """The input schema of a tool that was listed to the caller's audience."""
-        tools = self._registries.get(self.audience(principal))
+        tools = self._composed.tools(principal)
         return None if tools is None else tools.input_schema(tool)
 
     def entry(self, tool: str, caller: Identity) -> Entry | None:
         """A tool as it was listed to a caller."""
-        tools = self._registries.get(self.audience(caller.principal))
+        tools = self._composed.tools(caller.principal)
         return None if tools is None else tools.listed_to(caller, tool)
+
+    async def load_search(self) -> None:
+        """Read the word vectors of searches, before the first one needs them."""
+        if self._load_search is not None:
+            await in_thread(self._load_search)
 
     def retained_for(self, config: Config) -> RetainedState:
         """The kept state for a configuration: the current one where it fits."""
         results, grants, call_limits = self._retained
-        wanted = config.keep_results
+        wanted = config.keep_results or None
         if wanted is None and config.exposure == "gateway":
             # For exports only: no answer is over this threshold.
             wanted = KeptResults(over_bytes=MAX_RESULTS_BYTES)
@@ -263,173 +249,245 @@ class Pipeline:
         routes: Routes,
         audit: AuditWriter | None,
         savings: SavingsCounter | None,
+        use: Callable[[], Use],
     ) -> list[ScriptRunner]:
-        """Rebuild the middleware for a configuration and return the scripts that it replaces."""
+        """Compose the steps for a configuration and return the scripts that it replaces."""
         # Captured now: requests are audited under these policies until the next reload.
         enforcers = {
             name: upstream.guard.enforcer for name, upstream in upstreams.items() if upstream.guard is not None
         }
-
-        per_caller_rules = [
-            each.tools for each in config.upstreams if each.tools is not None and each.tools.depend_on_caller
-        ]
-        # Lists come by callers' own logins.
-        is_per_principal = any(each.is_per_principal for each in config.upstreams)
-        is_per_audience = bool(enforcers or per_caller_rules or is_per_principal)
-
-        def audience(principal: Principal) -> Hashable:
-            return (
-                *((each.id, each.policy.audience(principal)) for each in enforcers.values()),
-                *(rules.rule_for(principal).id for rules in per_caller_rules),
-                *((principal.subject, principal.client) if is_per_principal else ()),
-            )
-
-        self.audience = audience
-
-        def scope(request: Request) -> str:
-            return digest(repr(audience(request.identity.principal)))
-
+        self.audience = _audience(config, enforcers)
+        is_per_audience = self.audience is not everybody
         results = retained.results
-        if results is not None and is_per_audience:
-            results = results.scoped_to(scope)
+        if results is not None:
+            results = self._scoped(results)
         self._retained, self._grant_keys = retained._replace(results=results), config.keys
-        self._audit = audit
         replaced_scripts = self._reconfigure_scripts(config.execute)
         if self.scripts is not None:
             self.scripts.names.clear()
         self._close()
-        cache_scope: CacheScope = "private" if is_per_audience else "public"
-        layers = partial(self._layers, config, files, upstreams, enforcers, cache_scope)
+        hosts = {**HOSTS, **config.hosts}
+        is_full = config.exposure in ("full", "deferred")
         # Scripts and the single tool select fields in their own way: tools take no projection argument.
-        self._argument = config.argument
-        if config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None):
-            self._argument = "off"
+        is_argument_off = config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None)
+        argument = "off" if is_argument_off else config.argument
+        owner_of, counted = partial(_owner_of, upstreams), use()
+        overflow = self._overflow(config, counted, upstreams) if results is None else None
+        # The caller uses the single tool's parameters, so warnings name those.
+        param_names = _PROJECTION_PARAMS if config.exposure == "gateway" else ()
+        extras = ResponseExtras(
+            files.guidance, config.warnings, results, overflow, files.learned, param_names, hosts, config.toon
+        )
+        origins = UpstreamOrigins(upstreams)
         forward = Forward(
             routes, self._listen_streams, self._server_info, self._on_opened, self._remove_client, results=results
         )
-
-        owner_of = partial(_owner_of, upstreams)
-        counting: list[Step] = [RequestMetrics(owner_of)]
-        if savings is not None:
-            counting.append(_savings_layer(savings, owner_of, {**HOSTS, **config.hosts}))
-        registries = self._registries = {}
-
-        def handler(views: ToolViews, principal: Principal) -> tuple[Next, Callable[[], None]]:
-            seen_by = audience(principal)
-            steps, close_layers = layers(views, principal, partial(registries.__setitem__, seen_by))
-
-            def close() -> None:
-                close_layers()
-                registries.pop(seen_by, None)
-
-            limits = [] if retained.call_limits is None else [retained.call_limits]
-            return in_order([*counting, *steps, *limits, trace_request], forward), close
-
-        if is_per_audience:
-            per_audience = PerAudience(
-                audience, lambda principal: handler(files.views_for(principal, enforcers), principal)
-            )
-            self.answer, self._close = per_audience, per_audience.close
-        else:
-            self.answer, self._close = handler(files.views, NOBODY)
+        features = Features(
+            server_info=self._server_info,
+            views=files.views_for,
+            options=RequestOptions(
+                argument,
+                files.default_views,
+                files.shipped_prefixes,
+                config.argument_name,
+                _large(counted, owner_of),
+                may_lengthen=False,
+            ),
+            listing=config.listing,
+            exact=not is_full,
+            extras=extras,
+            descriptions=files.descriptions,
+            search=None if config.exposure == "full" else self._search(config.meaning, is_single=len(upstreams) == 1),
+            disclosure=self._disclosure(config, upstreams, hosts, origins, counted),
+            built_in=self._built_in(config, upstreams, extras),
+            policed=partial(files.policy_of, enforcers) if enforcers else None,
+            audit=audit,
+            outer=_counting(owner_of, savings, hosts, forward),
+            apps=_apps(self._server_info, config.argument_name) if is_full and argument != "off" else None,
+            inner=_limiting(retained.call_limits),
+            audience=self.audience if is_per_audience else None,
+            origins=origins,
+            planning=self.planning,
+        )
+        self.answer = self._composed = Composed(features, forward)
+        self._close = self._composed.close
         return replaced_scripts
 
-    def _layers(
+    def _disclosure(
         self,
         config: Config,
-        files: Files,
         upstreams: Mapping[str, Upstream],
-        enforcers: Mapping[str, PolicyEnforcer],
-        cache_scope: CacheScope,
-        views: ToolViews,
-        principal: Principal,
-        use_registry: Callable[[ToolRegistry], None],
-    ) -> tuple[list[Step], Callable[[], None]]:
-        """The layers for one audience, outermost first, and the function that closes them."""
-        schemas = ProjectedSchemas(cache_scope)
-        # The caller uses the single tool's parameters, so warnings name those.
-        param_names = _PROJECTION_PARAMS if config.exposure == "gateway" else ()
-        hosts = {**HOSTS, **config.hosts}
-        extras = ResponseExtras(
-            files.guidance, config.warnings, self._retained.results, files.learned, param_names, hosts
-        )
-        tools = ToolRegistry(views)
-        descriptions = files.visible_descriptions(principal, enforcers) if enforcers else files.descriptions
-        search = (
-            None
-            if config.exposure == "full"
-            else self._search(descriptions, config.meaning, is_single=len(upstreams) == 1)
-        )
-
-        layers: list[Step] = [
-            ProjectionStep(
-                self._server_info,
-                tools,
-                RequestOptions(self._argument, files.default_views, files.shipped_prefixes, config.argument_name),
-                config.listing,
-                exact=config.exposure != "full",
-                search=search,
-                schemas=schemas,
-                extras=extras,
-                when_listed=partial(use_registry, tools),
-            )
-        ]
-        if config.exposure == "full" and self._argument != "off":
-            layers.insert(0, PickerApp(self._server_info, config.argument_name))
-        if self._audit is not None:
-            layers.insert(0, _audit_layer(self._audit, partial(files.owner_of, enforcers)))
-        close = _no_op
-        if config.exposure == "minimal":
-            disclosure = self._disclosure_layer(descriptions, hosts, on_error=config.disclosure == "on-error")
-            close = disclosure.close
-            layers.insert(0, disclosure)
-        if (provider := _tool_provider_of(config, upstreams, self.scripts, self._retained.results)) is not None:
-            built_in_tools, request_options = ToolRegistry(ToolViews(None, {})), RequestOptions("off", {})
-            # The single tool adds guidance and warnings to its answers itself.
-            built_in_extras = NO_EXTRAS if config.exposure == "gateway" else extras
-            projection = ProjectionStep(
-                self._server_info,
-                built_in_tools,
-                request_options,
-                config.listing,
-                schemas=schemas,
-                extras=built_in_extras,
-            )
-            keeps_results = built_in_extras.results is not None
-            layers.insert(0, _built_in_tools(self._server_info, provider, projection, keeps_results=keeps_results))
-        return layers, close
-
-    def _disclosure_layer(self, files: DescriptionFiles, hosts: Mapping[str, Host], *, on_error: bool) -> Disclosure:
+        hosts: Mapping[str, Host],
+        origins: UpstreamOrigins,
+        use: Use,
+    ) -> Callable[[DescriptionFiles, ToolRegistry], Discloses] | None:
+        if config.exposure == "deferred":
+            return self._deferred(config, upstreams, hosts, use)
+        if config.exposure != "minimal":
+            return None
         # Lazy import: only the exposure `minimal` needs it.
-        from louver.server.disclosure.middleware import Disclosure
-        from louver.server.disclosure.read_limits import ReadLimits
+        from louver.steps.disclosure.read_limits import ReadLimits
+        from louver.steps.disclosure.step import Disclosure
 
+        on_error = config.disclosure == "on-error"
         grants = None if on_error else self._retained.grants
         assert on_error or grants is not None, "they are there where descriptions have to be read"
-        return Disclosure(
+        subscribe, state = self._listen_streams.on_tools_changed, self._state.shared
+        return lambda files, _: Disclosure(
             self._server_info,
-            self._listen_streams.on_tools_changed,
+            subscribe,
             files,
             grants,
-            ReadLimits(state=self._state.shared),
+            ReadLimits(state=state),
             on_error=on_error,
             hosts=hosts,
+            origins=origins,
         )
 
-    def _search(self, descriptions: DescriptionFiles, meaning: Path | None, *, is_single: bool) -> Search:
-        # Lazy import: most lists are not searched.
-        from louver.catalogue.search.document import alone
-        from louver.server.search import Search
+    def _deferred(
+        self, config: Config, upstreams: Mapping[str, Upstream], hosts: Mapping[str, Host], use: Use
+    ) -> Callable[[DescriptionFiles, ToolRegistry], Discloses]:
+        # Lazy import: only this exposure needs it.
+        from louver.gateway.builtin.deferred import DeferredTools, choose_pinned, choose_used
 
-        state = self._state.shared
-        return Search(alone if is_single else split_name, state=state, files=descriptions, meaning=meaning)
+        owner_of = partial(_owner_of, upstreams)
+
+        def servers() -> list[str]:
+            # Known once they are open.
+            return [each.display_name for each in upstreams.values()]
+
+        choose = (
+            partial(choose_used, use, owner_of, servers)
+            if config.pinned is None
+            else partial(choose_pinned, config.pinned)
+        )
+        is_single = len(upstreams) == 1
+        return lambda _, tools: DeferredTools(self._server_info, choose, owner_of, tools, hosts, is_single=is_single)
+
+    def _overflow(self, config: Config, use: Use, upstreams: Mapping[str, Upstream]) -> Overflow | None:
+        """What keeps answers that hosts would not show whole; not where another replica could be asked for them."""
+        if config.keep_results is False or (config.keys and config.results_store == MEMORY):
+            return None
+        of_upstreams = [each for (name, _), each in use.items() if name in upstreams and each.calls]
+        largest = max((each.characters / each.calls for each in of_upstreams), default=0)
+        options = KeptResults(over_bytes=OVERFLOW_PAGE_BYTES, store=config.results_store)
+
+        def open_results() -> Results:
+            if self._overflowing is None or self._overflowing.options != options:
+                self._overflowing = Results(options, self._state.open)
+            return self._scoped(self._overflowing)
+
+        # Another replica, or an earlier process, may have kept some.
+        is_open = self._overflowing is not None or config.results_store != MEMORY
+        opened = open_results() if is_open else None
+        is_likely = largest > LIKELY_CHARACTERS
+        return Overflow(open_results, opened, page_bytes=OVERFLOW_PAGE_BYTES, is_likely=is_likely)
+
+    def _scoped(self, results: Results) -> Results:
+        return results if self.audience is everybody else scoped(results, self.audience)
+
+    def _search(self, meaning: Path | None, *, is_single: bool) -> Callable[[DescriptionFiles], Search]:
+        # Lazy import: most lists are not searched.
+        from louver.catalogue.search.meaning_extra import word_vectors
+        from louver.catalogue.search.ranking import alone
+        from louver.steps.search import Search
+
+        self._load_search = partial(word_vectors, meaning)
+        split, state = alone if is_single else split_name, self._state.shared
+        return lambda files: Search(split, state=state, files=files, meaning=meaning)
+
+    def _built_in(
+        self, config: Config, upstreams: Mapping[str, Upstream], extras: ResponseExtras
+    ) -> Callable[[ProjectedSchemas], Step] | None:
+        provider = _tool_provider_of(config, upstreams, self.scripts, extras.results)
+        if provider is None:
+            return None
+        from louver.gateway.builtin.step import BuiltInTools
+
+        # The single tool adds guidance and warnings to its answers itself.
+        own = NO_EXTRAS if config.exposure == "gateway" else extras
+
+        def step(schemas: ProjectedSchemas) -> Step:
+            projection = ProjectionStep(
+                self._server_info,
+                ToolRegistry(ToolViews(None, {})),
+                RequestOptions("off", {}),
+                config.listing,
+                schemas=schemas,
+                extras=own,
+                planning=self.planning,
+            )
+            keeps_results = own.results is not None or own.overflow is not None
+            return BuiltInTools(self._server_info, provider, projection, keeps_results=keeps_results)
+
+        return step
 
     def _reconfigure_scripts(self, level: ExecuteLevel | None) -> list[ScriptRunner]:
         before = self.scripts
         if before is not None and before.level == level:
             return []
-        self.scripts = None if level is None or level == "off" else _scripts(level)
+        self.scripts = None if level is None or level == "off" else plugged_in("lua.scripts:ScriptRunner")(level)
         return [] if before is None else [before]
+
+
+def everybody(_: Principal) -> Hashable:
+    """The audience of all callers, where all may see the same."""
+    return ()
+
+
+def _audience(config: Config, enforcers: Mapping[str, PolicyEnforcer]) -> Callable[[Principal], Hashable]:
+    per_caller_rules = [
+        each.tools for each in config.upstreams if each.tools is not None and each.tools.depend_on_caller
+    ]
+    # Lists come by callers' own logins.
+    is_per_principal = any(each.is_per_principal for each in config.upstreams)
+    if not (enforcers or per_caller_rules or is_per_principal):
+        return everybody
+
+    def audience(principal: Principal) -> Hashable:
+        return (
+            *((each.id, each.policy.audience(principal)) for each in enforcers.values()),
+            *(rules.rule_for(principal).id for rules in per_caller_rules),
+            *((principal.subject, principal.client) if is_per_principal else ()),
+        )
+
+    return audience
+
+
+def _counting(
+    owner_of: Callable[[str], tuple[str, str]],
+    savings: SavingsCounter | None,
+    hosts: Mapping[str, Host],
+    forward: Forward,
+) -> list[Acting]:
+    measured = metrics()
+    found = [] if measured is None else [Acting(measured.request_metrics(owner_of))]
+    if savings is not None:
+        # Lazy import: only savings need it.
+        from louver.steps.savings.step import SavingsStep
+
+        found.append(Acting(SavingsStep(savings, owner_of, hosts, forward), SavingsStep.methods))
+    return found
+
+
+def _large(use: Use, owner_of: Callable[[str], tuple[str, str]]) -> Callable[[str], bool | None]:
+    if not use:
+        return lambda _: None
+    # Lazy import: only counted answers need it.
+    from louver.steps.savings.use import has_large_answers
+
+    return partial(has_large_answers, use, owner_of)
+
+
+def _limiting(call_limits: CallLimits | None) -> list[Acting]:
+    limits = [] if call_limits is None else [Acting(call_limits, call_limits.methods)]
+    spans = tracing()
+    return limits if spans is None else [*limits, Acting(spans)]
+
+
+def _apps(server_info: dict[str, Any], argument: str) -> Acting:
+    picker_app = plugged_in("desk.picker_app:PickerApp")
+    return Acting(picker_app(server_info, argument), picker_app.methods)
 
 
 def _grants(keys: tuple[str, ...]) -> Grants:
@@ -437,20 +495,6 @@ def _grants(keys: tuple[str, ...]) -> Grants:
     from louver.catalogue.grants import Grants
 
     return Grants(keys, audience="louver")
-
-
-def _scripts(level: Level) -> ScriptRunner:
-    # Lazy import: only scripts need it.
-    from louver.gateway.discovery.scripts import ScriptRunner
-
-    return ScriptRunner(level)
-
-
-def _audit_layer(audit: AuditWriter, owner_of: Callable[[str, Principal], ToolOwner | None]) -> AuditMiddleware:
-    # Lazy import: only an audit needs it.
-    from louver.server.audit.middleware import AuditMiddleware
-
-    return AuditMiddleware(audit, owner_of)
 
 
 def _owner_of(upstreams: Mapping[str, Upstream], tool: str) -> tuple[str, str]:
@@ -461,15 +505,6 @@ def _owner_of(upstreams: Mapping[str, Upstream], tool: str) -> tuple[str, str]:
     return upstream.display_name, tool
 
 
-def _savings_layer(
-    savings: SavingsCounter, owner_of: Callable[[str], tuple[str, str]], hosts: Mapping[str, Host]
-) -> Step:
-    # Lazy import: only savings need it.
-    from louver.gateway.middleware.savings import SavingsMiddleware
-
-    return SavingsMiddleware(savings, owner_of, hosts)
-
-
 def _no_op() -> None:
     pass
 
@@ -478,7 +513,7 @@ def _call_limits(settings: LimitSettings, server_info: dict[str, Any], state: Sh
     if settings.calls_per_minute is None and not settings.tools_per_minute:
         return None
     # Lazy import: most gateways have no limits.
-    from louver.gateway.middleware.call_limits import CallLimits
+    from louver.steps.call_limits import CallLimits
 
     return CallLimits(settings, server_info, state)
 
@@ -489,12 +524,12 @@ def _tool_provider_of(
     """The built-in tools of a configuration, if it has any."""
     if config.exposure == "gateway":
         # Lazy imports: each kind only where it is used.
-        from louver.gateway.single_tool.tool import SingleToolProvider
+        from louver.gateway.builtin.single_tool.tool import SingleToolProvider
 
-        return SingleToolProvider(upstreams, scripts, _exports(config, results))
+        return SingleToolProvider(upstreams, scripts, _exports(config, results), {**HOSTS, **config.hosts})
     if config.exposure != "discovery" and scripts is None:
         return None
-    from louver.gateway.discovery.tools import DiscoveryProvider, ExecuteProvider
+    from louver.gateway.builtin.tools import DiscoveryProvider, ExecuteProvider
 
     if config.exposure == "discovery":
         return DiscoveryProvider(upstreams, config.inspect, scripts)
@@ -502,17 +537,9 @@ def _tool_provider_of(
     return ExecuteProvider(upstreams, scripts)
 
 
-def _built_in_tools(
-    server_info: dict[str, Any], provider: ToolProvider, projection: ProjectionStep, *, keeps_results: bool
-) -> BuiltInTools:
-    from louver.gateway.middleware.built_in_tools import BuiltInTools
-
-    return BuiltInTools(server_info, provider, projection, keeps_results=keeps_results)
-
-
 def _exports(config: Config, results: Results | None) -> Exports:
     """Where the single tool exports whole answers."""
-    from louver.gateway.single_tool.exports import FileExports, ResultExports
+    from louver.gateway.builtin.single_tool.exports import FileExports, ResultExports
 
     if config.exports is not None:
         return FileExports(config.exports)

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from louver.concurrency.background import BackgroundTasks
-from louver.gateway.metrics import count_answer
+from louver.seams import plugged_in
+from louver.steps.telemetry import metrics
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from louver.gateway.config.model import AuditSettings, Config
-    from louver.server.audit.shipper import Shipper
-    from louver.server.audit.writer import AuditWriter
-    from louver.server.savings.counter import SavingsCounter
+    from louver.steps.audit.writer import AuditWriter
+    from louver.steps.savings.counter import SavingsCounter
+    from louver.steps.savings.use import Use
 
 logger = logging.getLogger(__name__)
+
+
+class Shipper(Protocol):
+    def start(self) -> None:
+        """Ship until it is closed; a second call changes nothing."""
+        ...
+
+    async def close(self) -> None:
+        """Ship what is left, if that is soon done."""
+        ...
 
 
 class Records:
@@ -48,6 +59,15 @@ class Records:
                 self._closing.start(self.savings.close())
             self.savings, self.savings_file = None if file is None else _savings_counter(file), file
 
+    def use(self) -> Use:
+        """The use of tools as counted so far."""
+        if self.savings_file is None or not self.savings_file.exists():
+            return {}
+        # Lazy import, as in `_open_audit`.
+        from louver.steps.savings.use import read_use
+
+        return read_use(self.savings_file)
+
     def start_shipping(self) -> None:
         if self._shipper is not None:
             self._shipper.start()
@@ -65,20 +85,17 @@ class Records:
 
 def _open_audit(settings: AuditSettings) -> tuple[AuditWriter, Shipper | None]:
     # Lazy imports: only an audit needs SQLite.
-    from louver.server.audit.writer import AuditWriter
+    from louver.steps.audit.writer import AuditWriter
 
     if settings.ship_to is None:
         return AuditWriter(settings.file, settings.retention_days), None
-    from louver.server.audit.shipper import Shipper, open_destination
-    from louver.server.audit.spool import Spool
-
-    destination = open_destination(settings.ship_to)
-    writer = AuditWriter(settings.file, settings.retention_days, shipping_key=settings.shipping_key)
-    return writer, Shipper(Spool(settings.file), destination)
+    spool, shipper = plugged_in("team.audit.shipper:open_shipping")(settings)
+    return AuditWriter(settings.file, settings.retention_days, spool=spool), shipper()
 
 
 def _savings_counter(file: Path) -> SavingsCounter:
     # Lazy import, as in `_open_audit`.
-    from louver.server.savings.counter import SavingsCounter
+    from louver.steps.savings.counter import SavingsCounter
 
-    return SavingsCounter(file, on_counted=count_answer)
+    found = metrics()
+    return SavingsCounter(file) if found is None else SavingsCounter(file, on_counted=found.count_answer)

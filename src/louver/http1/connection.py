@@ -17,20 +17,19 @@ from typing import TYPE_CHECKING, Final
 
 from louver.errors import UpstreamError, UpstreamInvalidOutput, UpstreamTooLarge, UpstreamUnavailable
 from louver.http1.fast_heads import PlainHeads, plain_response
+from louver.http1.lines import too_large
 from louver.http1.parser import TRUNCATED, Head, PlainFirstParser
-from louver.jsonrpc.strict_json import too_large
-from louver.limits import (
-    MAX_UPSTREAM_BYTES,
-    MAX_UPSTREAM_MEMBERS,
-    MAX_UPSTREAM_PENDING,
-    MAX_UPSTREAM_REST,
-    UPSTREAM_GOODBYE_SECONDS,
-)
+from louver.limits import MAX_UPSTREAM_BYTES, MAX_UPSTREAM_MEMBERS, MAX_UPSTREAM_PENDING, UPSTREAM_GOODBYE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from louver.concurrency.budget import Turnstile
     from louver.http1.parser import Part
+
+MAX_UPSTREAM_REST = 64 * 1024
+"""Bytes of a response that are read and discarded, as they came, so that its connection can be used again."""
+
 
 # Most bytes that are decompressed at a time.
 _MAX_PIECE: Final = 64 * 1024
@@ -45,13 +44,16 @@ _new_decompressor: Final = partial(zlib.decompressobj, wbits=16 + zlib.MAX_WBITS
 class Connection(asyncio.Protocol):
     """One connection; it calls `on_idle` when it can be used again, and `on_lost` when it has ended."""
 
-    def __init__(self, on_idle: Callable[[Connection], None], on_lost: Callable[[Connection], None]) -> None:
+    def __init__(
+        self, on_idle: Callable[[Connection], None], on_lost: Callable[[Connection], None], turnstile: Turnstile
+    ) -> None:
+        self.turnstile = turnstile
         self._on_idle = on_idle
         self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
         self._readable = select.poll()
         self._heads = PlainHeads(plain_response)
-        self._parser = PlainFirstParser(self._heads)
+        self._parser: PlainFirstParser | None = None  # of the response, once it has begun
         self._unread = 0
         self._waiter: asyncio.Future[None] | None = None
         self._fault: str | None = None
@@ -82,9 +84,8 @@ class Connection(asyncio.Protocol):
 
     async def next_part(self) -> Part:
         """The next part of the response. Reading resumes once all received bytes are consumed."""
-        parser = self._parser
-        while not parser.parts:
-            if parser.fault is not None:
+        while (parser := self._parser) is None or not parser.parts:
+            if parser is not None and parser.fault is not None:
                 self._set_fault(parser.fault)
                 # Not `self._fault`: the connection may have ended before.
                 raise UpstreamUnavailable(parser.fault)
@@ -100,10 +101,11 @@ class Connection(asyncio.Protocol):
         self._is_busy = False
         # Part of the request may be unsent: an upstream may respond early, and then read no more.
         is_sending = self._transport is not None and self._transport.get_write_buffer_size() > 0
-        if self._parser.is_last or is_sending:
+        if self._parser is None or self._parser.is_last or is_sending:
             self.close()
         else:
-            self._parser = PlainFirstParser(self._heads)
+            self._parser.end()
+            self._parser = None
             self._resume_reading()
             self._on_idle(self)
 
@@ -123,21 +125,27 @@ class Connection(asyncio.Protocol):
         if not self._is_busy:
             self.close()  # data without a request
             return
-        self._parser.feed(data)
+        if (parser := self._parser) is None:
+            parser = self._parser = PlainFirstParser(self._heads)
+        parser.feed(data)
         self._unread += len(data)
         if self._unread >= MAX_UPSTREAM_PENDING and self._transport is not None:
             self._transport.pause_reading()
-        elif self._parser.awaits_body:
+        elif parser.awaits_body:
             return
         self._wake()
 
     def eof_received(self) -> None:
         """The end of the connection is the end of some bodies."""
         if self._is_busy:
+            if self._parser is None:
+                self._parser = PlainFirstParser(self._heads)
             self._parser.feed(b"")
             self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        if self._parser is not None:
+            self._parser.end()
         self._set_fault(TRUNCATED)
         self._on_lost(self)
 
@@ -181,21 +189,25 @@ class Response:
             else:
                 self._pieces = self._decoder.feed(part)
         if piece is not None and len(piece) == _MAX_PIECE:
-            # There is more, which may have been received already: give other tasks a turn.
-            await asyncio.sleep(0)
+            # There is more, which may have been received already.
+            await self._connection.turnstile.wait()
         return piece
 
     async def body(self) -> bytes:
-        """The whole body; beyond `MAX_UPSTREAM_BYTES` after decompression it is not read."""
-        if (length := self.header("content-length") or "").isdigit() and int(length[:20]) > MAX_UPSTREAM_BYTES:
-            raise too_large()
+        """The whole body; beyond `MAX_UPSTREAM_BYTES` after decompression it is closed instead."""
         pieces: list[bytes] = []
         size = 0
-        while (piece := await self.piece()) is not None:
-            pieces.append(piece)
-            size += len(piece)
-            if size > MAX_UPSTREAM_BYTES:
+        try:
+            if (length := self.header("content-length") or "").isdigit() and int(length[:20]) > MAX_UPSTREAM_BYTES:
                 raise too_large()
+            while (piece := await self.piece()) is not None:
+                pieces.append(piece)
+                size += len(piece)
+                if size > MAX_UPSTREAM_BYTES:
+                    raise too_large()
+        except BaseException:  # cancellation must close the response too
+            self.close()
+            raise
         return b"".join(pieces)
 
     async def finish(self) -> None:

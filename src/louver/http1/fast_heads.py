@@ -54,7 +54,7 @@ def plain_response(data: bytes) -> PlainHead | None:
 _FIELDS: Final = rb"((?:[A-Za-z0-9-]++: [!-~](?:[ -~]*[!-~])?\r\n)+)\r\n"
 _REQUEST: Final = re.compile(rb"POST (/[A-Za-z0-9/._~-]*+) HTTP/1\.1\r\n" + _FIELDS)
 _RESPONSE: Final = re.compile(rb"HTTP/1\.1 200 OK()\r\n" + _FIELDS)
-_FIELD: Final = re.compile(rb"([^:]++): (.*)\r\n")
+_FIELD: Final = re.compile(rb"(?<![^\n])([^:\n]++): (.*)\r\n")
 _NOT_PLAIN: Final = frozenset((b"transfer-encoding", b"upgrade", b"expect", b"trailer"))
 _KEEP_ALIVE: Final = b"keep-alive"
 _MAX_LENGTH_DIGITS: Final = 9

@@ -5,8 +5,12 @@ b"ab", b"c\nd"  ->  [], [b"abc"]      "d" waits for more
 
 from __future__ import annotations
 
-from louver.jsonrpc.strict_json import too_large
+from louver.errors import UpstreamTooLarge
 from louver.limits import MAX_UPSTREAM_BYTES
+
+
+def too_large() -> UpstreamTooLarge:
+    return UpstreamTooLarge(f"the upstream's answer is over {MAX_UPSTREAM_BYTES} bytes", limit=MAX_UPSTREAM_BYTES)
 
 
 class LineDecoder:

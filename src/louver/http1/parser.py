@@ -66,6 +66,10 @@ class HttptoolsParser:
         if self._bytes_without_part > MAX_HTTP_HEAD:
             self._fail(NOT_HTTP)
 
+    def end(self) -> None:
+        """Nothing more is read: the parser of httptools and this one no longer hold each other."""
+        self.__dict__.pop("_parser", None)
+
     # Callbacks of httptools
 
     def on_message_begin(self) -> None:

@@ -8,26 +8,31 @@ import socket
 import ssl
 from base64 import b64encode
 from concurrent.futures import Future
+from contextvars import Context
 from functools import cache
+from ipaddress import ip_address
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from louver.concurrency.deadlines import Deadlines
+from louver.concurrency.offload import in_thread
 from louver.errors import UpstreamUnavailable
 from louver.http1.connection import Connection
-from louver.limits import UPSTREAM_CONNECT_SECONDS, UPSTREAM_IDLE_SECONDS
+from louver.limits import UPSTREAM_CONNECT_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Mapping
 
-    from louver.concurrency.budget import PeerBudget
+    from louver.concurrency.budget import PeerBudget, Turnstile
     from louver.http1.connection import Response
+
+UPSTREAM_IDLE_SECONDS = 4.0
+"""How long an idle HTTP connection stays open. Common servers close theirs after 5, and no call should meet that."""
 
 
 class ConnectionPool:
-    def __init__(self, url: str, connections: PeerBudget, idle: PeerBudget) -> None:
+    def __init__(self, url: str, connections: PeerBudget, idle: PeerBudget, turnstile: Turnstile) -> None:
         try:
             self._url = httpx2.URL(url)
         except httpx2.InvalidURL:
@@ -47,10 +52,10 @@ class ConnectionPool:
         self._host = self._url.raw_host.decode("ascii")
         self._port = self._url.port or (443 if self._is_secure else 80)
         self._resolver = Resolver(self._host, self._port)
-        # Other pools may share the budgets.
-        self._connection_budget, self._idle_budget = connections, idle
-        self._idle: dict[Connection, None] = {}  # in the order in which they became idle
-        self._idle_deadlines: Deadlines[Connection] = Deadlines(UPSTREAM_IDLE_SECONDS, Connection.close)
+        # Other pools may share these.
+        self._connection_budget, self._idle_budget, self._turnstile = connections, idle, turnstile
+        self._idle: dict[Connection, float] = {}  # since when, the oldest first
+        self._idle_timer: asyncio.TimerHandle | None = None  # one for all: most are used again before
         self._connections: set[Connection] = set()
         self._all_closed = asyncio.Event()
         self._all_closed.set()
@@ -75,7 +80,7 @@ class ConnectionPool:
         """The connection that was used last."""
         while self._idle:
             connection, _ = self._idle.popitem()
-            self._leave_idle(connection)
+            self._idle_budget.give_back()
             if connection.is_open:
                 return connection
             connection.close()
@@ -105,10 +110,10 @@ class ConnectionPool:
         for address in await self._resolver.addresses():
             try:
                 _, connection = await asyncio.get_running_loop().create_connection(
-                    lambda: Connection(self._release, self._on_lost),
+                    lambda: Connection(self._release, self._on_lost, self._turnstile),
                     address,
                     self._port,
-                    ssl=ssl_context() if self._is_secure else None,
+                    ssl=await ssl_context() if self._is_secure else None,
                     server_hostname=self._host if self._is_secure else None,
                 )
             except OSError as error:
@@ -118,26 +123,38 @@ class ConnectionPool:
         raise last_error
 
     def _release(self, connection: Connection) -> None:
-        if self._idle_budget.take():
-            self._idle[connection] = None
-            # The upstream is about to close it too.
-            self._idle_deadlines.set(connection)
-        else:
+        if not self._idle_budget.take():
             connection.close()
+            return
+        loop = asyncio.get_running_loop()
+        self._idle[connection] = loop.time()
+        if self._idle_timer is None:
+            self._idle_timer = _later(loop, UPSTREAM_IDLE_SECONDS, self._close_idle)
 
-    def _leave_idle(self, connection: Connection) -> None:
-        self._idle_budget.give_back()
-        self._idle_deadlines.cancel(connection)
+    def _close_idle(self) -> None:
+        """Close what has been idle for long: the upstream is about to close it too."""
+        self._idle_timer = None
+        loop = asyncio.get_running_loop()
+        for connection, since in list(self._idle.items()):
+            if (left_s := since + UPSTREAM_IDLE_SECONDS - loop.time()) > 0:
+                self._idle_timer = _later(loop, left_s, self._close_idle)
+                break
+            connection.close()
 
     def _on_lost(self, connection: Connection) -> None:
         if connection in self._idle:
             del self._idle[connection]
-            self._leave_idle(connection)
+            self._idle_budget.give_back()
         if connection in self._connections:
             self._connections.discard(connection)
             self._connection_budget.give_back()
         if not self._connections:
             self._all_closed.set()
+
+
+def _later(loop: asyncio.AbstractEventLoop, delay_s: float, callback: Callable[[], None]) -> asyncio.TimerHandle:
+    # In an empty context: the timer serves several requests.
+    return loop.call_later(delay_s, callback, context=Context())
 
 
 def _head(method: str, target: str, headers: Mapping[str, str]) -> bytes:
@@ -167,9 +184,13 @@ def _reason(error: OSError | UnicodeError) -> str:
             return os.strerror(error.errno).lower() if error.errno is not None else type(error).__name__
 
 
+async def ssl_context() -> ssl.SSLContext:
+    """The certificates that `https` trusts; loading them takes up to 0.2 s, in a thread."""
+    return await in_thread(_certificates)
+
+
 @cache
-def ssl_context() -> ssl.SSLContext:
-    """The certificates that `https` trusts, loaded once: that takes 15 ms."""
+def _certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context(trust_env=False)
 
 
@@ -183,6 +204,8 @@ class Resolver:
 
     async def addresses(self) -> list[str]:
         """The host's addresses, in the order to try them."""
+        if _is_address(self._host):
+            return [self._host]
         if self._pending is None or self._pending.done():
             self._pending = Future()
             # Set to running: a cancelled waiter does not cancel it for others.
@@ -196,6 +219,15 @@ class Resolver:
             future.set_result([_address_text(address) for *_, address in infos])
         except (OSError, UnicodeError) as error:
             future.set_exception(error)
+
+
+def _is_address(host: str) -> bool:
+    """Whether it is an address, which needs no lookup, and so no thread."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _address_text(address: tuple[Any, ...]) -> str:

@@ -22,15 +22,7 @@ import h11
 
 from louver.concurrency.budget import BudgetByKey
 from louver.http1.fast_heads import PlainHeads, plain_request
-from louver.limits import (
-    CLIENT_SILENCE_S,
-    EVICTED_SHARE,
-    MAX_HTTP_HEAD,
-    MAX_PEER_UNREAD_BYTES,
-    MAX_SMALL_CHUNKS,
-    MIN_BODY_RATE,
-    MIN_CHUNK_BYTES,
-)
+from louver.limits import MAX_HTTP_HEAD, MAX_PEER_UNREAD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -40,6 +32,21 @@ if TYPE_CHECKING:
 
     Message = MutableMapping[str, Any]
     App = Callable[[Any, Any, Any], Awaitable[None]]
+
+EVICTED_SHARE = 64
+"""One in so many connections of clients is closed if it is idle and a burst finds no room: looking takes long."""
+
+CLIENT_SILENCE_S = 30.0
+"""How long the head of a request may take, a body may pause, and a response may go unread, in seconds; then the
+connection is closed."""
+
+MIN_BODY_RATE = 1024
+"""Slowest body of a client after `CLIENT_SILENCE_S`, in bytes a second: a modem is faster, and Apache asks for 500."""
+
+MAX_SMALL_CHUNKS = 1000
+MIN_CHUNK_BYTES = 64
+"""Chunks of a client's body; further ones have at least so many bytes on average. Each takes some 5 µs to read."""
+
 
 logger = logging.getLogger(__name__)
 

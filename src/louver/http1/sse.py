@@ -10,12 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from louver.http1.lines import LineDecoder
-from louver.jsonrpc.strict_json import too_large
-from louver.limits import MAX_EVENT_ID, MAX_UPSTREAM_BYTES, MAX_UPSTREAM_RETRY_SECONDS, MIN_UPSTREAM_RETRY_SECONDS
+from louver.http1.lines import LineDecoder, too_large
+from louver.limits import MAX_UPSTREAM_BYTES, MAX_UPSTREAM_RETRY_SECONDS, MIN_UPSTREAM_RETRY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+MAX_EVENT_ID = 1024
+"""Longest event id that is kept for resuming a stream, in bytes: it is sent as a header."""
+
 
 _BOM = b"\xef\xbb\xbf"
 

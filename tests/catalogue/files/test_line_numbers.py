@@ -5,7 +5,9 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fixtures.growth import MOST, growth
 from louver.catalogue.files.line_numbers import line_of, line_of_second, spots
+from louver.limits import MAX_JSON_DEPTH
 
 TEXT = """{"a": {"b": ["x",
   "y", [1, "z"],
@@ -77,3 +79,11 @@ def test_every_string_is_found_on_its_line(value):
     lines = text.split("\n")
     assert all(json.dumps(spot.text, ensure_ascii=False) in lines[spot.line - 1] for spot in found)
     assert line_of_second(text) is None
+
+
+def test_what_is_deeper_than_is_read_has_no_line():
+    """Ours: each string holds its place, so that a deep text would take quadratic time."""
+    text = '{"a":' * MAX_JSON_DEPTH + '"b"' + "}" * MAX_JSON_DEPTH
+    assert line_of(text, ("a",) * MAX_JSON_DEPTH) == 1
+    assert growth(lambda deep: list(spots(deep)), lambda size: '{"' * (size // 2)) <= MOST
+    assert line_of(f'{{"a":{text}}}', ("a",) * (MAX_JSON_DEPTH + 1)) is None

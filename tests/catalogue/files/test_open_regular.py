@@ -10,9 +10,9 @@ import pytest
 
 from louver.catalogue.files.open_regular import regular, secret, trusted, trusted_or_pipe
 from louver.catalogue.files.views import ViewFile
-from louver.catalogue.policy.policy import Policy
 from louver.errors import InvalidConfig, InvalidPolicy, InvalidView
 from louver.gateway.config.read import read_config
+from louver.policy.policy import Policy
 
 
 def test_a_file_is_opened(tmp_path):

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from louver.catalogue.policy.policy import Policy, definition_digest
-from louver.catalogue.policy.principal import NOBODY, Principal
+from louver.catalogue.entry import definition_digest
 from louver.errors import InvalidPolicy
 from louver.limits import MAX_URI_BYTES
+from louver.policy.policy import Policy
+from louver.policy.principal import NOBODY, Principal
 
 KEY = b"k" * 32
 GOOD = """{
@@ -229,6 +230,7 @@ WRONG = {
     "everything masked": (of([rule(mask=["*"])]), "'mask' names fields: something else cannot stand instead"),
     "everything hashed": (of([rule(hash=["*"])]), "'hash' names fields: something else cannot stand instead"),
     "a pseudonym without a key": (of([rule(hash=["id"])]), "tool 't': 'hash' needs a secret key: 'pseudonymKey' under"),
+    "text of another kind": (of(text="drop"), "expected one of 'prune', 'withhold'"),
     "errors of another kind": (of(errors="pass"), "expected one of 'constant', 'passthrough'"),
     "an unknown word that is let": (of(let=["tools"]), "expected one of 'progress', 'logging', 'elicitation'"),
     "let that is no list": (of(let="progress"), "'let' is a list"),

@@ -1,6 +1,8 @@
 """Search by meaning: word vectors, read from a folder of Model2Vec, beside the words of tools and queries."""
 
 import json
+import os
+import struct
 import subprocess
 import sys
 import zipfile
@@ -12,16 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fixtures.model2vec import ROWS, written
+from fixtures.model2vec import ROWS, WORDS, written
 from louver.catalogue.search import meaning_extra
-from louver.catalogue.search.document import alone
 from louver.catalogue.search.meaning_extra import word_vectors
-from louver.catalogue.search.meanings import Meanings
-from louver.catalogue.search.ranking import Ranking
-from louver.catalogue.search.ranking_cache import Rankings
-from louver.catalogue.search.word_vectors import WordVectors
+from louver.catalogue.search.ranking import Ranking, Rankings, alone
+from louver.catalogue.search.word_vectors import MAX_VECTOR_DIMENSIONS, Meanings, WordVectors
 from louver.errors import InvalidInput
-from louver.limits import MAX_VECTOR_DIMENSIONS
 from louver_meaning import MODEL
 
 ROOT = Path(__file__).parents[3]
@@ -127,7 +125,7 @@ def test_lines_are_needs_and_clauses_are_not():
     ranking = Ranking(TOOLS, vectors=VECTORS)
     assert ranking.needs_of("Shrink the photo, then erase it.") == ["Shrink the photo, then erase it."]
     assert ranking.needs_of("shrink the photo\nerase it") == ["shrink the photo", "erase it"]
-    assert len(Ranking(TOOLS).needs_of("Shrink the photo, then erase the file.")) == 3
+    assert len(Ranking(TOOLS).needs_of("Shrink the photo, then erase the file. Tell Ann.")) == 4
 
 
 def test_the_version_names_the_vectors(tmp_path):
@@ -176,6 +174,95 @@ def test_a_folder_without_a_model_is_refused(tmp_path, damage, message):
     damage(written(tmp_path))
     with pytest.raises(InvalidInput, match=message):
         word_vectors(tmp_path)
+
+
+def header(size, text=b"{}"):
+    return lambda folder: (folder / "model.safetensors").write_bytes(struct.pack("<Q", size) + text)
+
+
+def linked(folder):
+    """The tensors of a device that never ends."""
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors").symlink_to("/dev/zero")
+
+
+def pipe(folder):
+    (folder / "tokenizer.json").unlink()
+    os.mkfifo(folder / "tokenizer.json")
+
+
+def tokenizer(**members):
+    """Damage: members of a tokenizer's model, or of the tokenizer itself."""
+
+    def changed(folder):
+        file = folder / "tokenizer.json"
+        content = json.loads(file.read_text())
+        for name, value in members.items():
+            (content["model"] if name in content["model"] else content)[name] = value
+        file.write_text(json.dumps(content))
+
+    return changed
+
+
+def replace(pattern, content):
+    return {"type": "Replace", "pattern": pattern, "content": content}
+
+
+SHAPE = b'{"embeddings": {"dtype": "F32", "shape": [%s], "data_offsets": [0, 0]}}' % b",".join([b"0"] * 99)
+VOCABULARY = {word: n for n, word in enumerate(("[UNK]", *WORDS))}
+HOSTILE = {
+    "a device": (linked, "model.safetensors cannot be read: it is no regular file"),
+    "a pipe": (pipe, "tokenizer.json cannot be read: it is no regular file"),
+    "20 GB": (lambda folder: os.truncate(folder / "model.safetensors", 20 << 30), "21,474,836,480 bytes: expected at"),
+    "a header that ends nowhere": (header(2**64 - 1), "safetensors with a header of at most 100,000 bytes"),
+    "millions of tables": (header(90_000_000), "safetensors with a header of at most 100,000 bytes"),
+    "99 dimensions": (header(len(SHAPE), SHAPE), "is not a file of safetensors with numbers that numpy has"),
+    "complex": (lambda folder: written(folder, ROWS.astype(np.complex64)), "expected finite real numbers"),
+    "NaN": (lambda folder: written(folder, ROWS * np.float32(np.nan)), "below 1e.15, in 'embeddings'"),
+    "sums beyond 32 bits": (lambda folder: written(folder, ROWS.astype(float) * 1e300), "below 1e.15, in 'embeddings'"),
+    "weights": (lambda folder: written(folder, weights=np.full(7, np.inf)), "below 1e.15, in 'weights'"),
+    "a token beyond": (tokenizer(vocab={**VOCABULARY, "cat": 9}), "expected tokens with the numbers from 0 on"),
+    "no token at all": (tokenizer(vocab={}), "expected tokens with the numbers"),
+    "unknown": (tokenizer(unk_token="absent"), "expected the 'unk_token' of its model among its tokens"),
+    "a panic": (tokenizer(normalizer={"type": "Precompiled", "precompiled_charsmap": "AAAA"}), "is not a tokenizer of"),
+    "a long text": (tokenizer(normalizer=replace({"Regex": "."}, "a" * 1001)), "1,000 characters in a replacement"),
+}
+
+
+@pytest.mark.parametrize(("damage", "message"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_folder_is_refused_with_its_file(tmp_path, damage, message):
+    """Ours: at once, and in little memory."""
+    damage(written(tmp_path))
+    with pytest.raises(InvalidInput, match=message):
+        word_vectors(tmp_path)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: written(folder, ROWS * np.float32(1e-44)),
+        tokenizer(normalizer={"type": "Sequence", "normalizers": [replace({"Regex": "."}, "a" * 1000)] * 9}),
+        tokenizer(
+            pre_tokenizer={"type": "Split", "pattern": {"Regex": "(d+d+)+y"}, "behavior": "Isolated", "invert": False}
+        ),
+    ],
+    ids=["numbers near 0", "words that grow", "an expression without end"],
+)
+def test_a_word_that_cannot_be_read_means_nothing(tmp_path, damage):
+    """Ours: search by words goes on, in little memory."""
+    damage(written(tmp_path))
+    vectors = word_vectors(tmp_path)
+    assert vectors.encode("d" * 100).scale == 0
+    assert names(Ranking(TOOLS, vectors=vectors), "delete file")[0] == "delete_file"
+
+
+def test_where_the_extra_is_damaged_words_alone_count(tmp_path, monkeypatch, caplog):
+    """Ours."""
+    monkeypatch.setattr("louver_meaning.MODEL", tmp_path)
+    assert word_vectors() is word_vectors() is None
+    assert len(caplog.records) == 1
+    assert "tokenizer.json cannot be read" in caplog.text
 
 
 def test_without_the_extra_words_alone_count_and_a_folder_is_refused(tmp_path, monkeypatch):

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.catalogue.search.misspellings import near
+from louver.catalogue.search.words import near
 
 WORDS = st.text(st.sampled_from("abcde9"), min_size=1, max_size=8)
 

@@ -6,8 +6,8 @@ import pytest
 
 from catalogue.search.test_ranking import tool
 from fixtures.growth import superlinear
-from louver.catalogue.search.needs import needs_of
 from louver.catalogue.search.ranking import Ranking
+from louver.catalogue.search.words import needs_of
 from louver.limits import MAX_NEEDS
 
 PAGE = "Fetch the page, then save it as PDF."
@@ -19,21 +19,25 @@ PAGE = "Fetch the page, then save it as PDF."
         ("fetch the page", ["fetch the page"]),
         ("fetch the page\nsave as PDF", ["fetch the page", "save as PDF"]),
         ("  fetch the page\r\n\n save as PDF \n", ["fetch the page", "save as PDF"]),
-        (PAGE, [PAGE, "Fetch the page", "save it as PDF."]),
-        ("Fetch pages; save PDFs", ["Fetch pages; save PDFs", "Fetch pages", "save PDFs"]),
-        ("List issues. Close old ones!", ["List issues. Close old ones!", "List issues.", "Close old ones!"]),
+        (PAGE, [PAGE]),
+        (
+            f"{PAGE} Mail it to Ann!",
+            [f"{PAGE} Mail it to Ann!", "Fetch the page", "save it as PDF.", "Mail it to Ann!"],
+        ),
+        ("Fetch pages; save PDFs", ["Fetch pages; save PDFs"]),
+        ("List it. Close old ones! Tell Ann", ["List it. Close old ones! Tell Ann"]),
         ("convert it and then rotate it", ["convert it and then rotate it"]),
         ("what is v2.0 of it", ["what is v2.0 of it"]),
         ("a\na\na", ["a"]),
         ("???\n fetch the page", ["fetch the page"]),
-        (f"-\n{PAGE}", [PAGE, "Fetch the page", "save it as PDF."]),
+        (f"-\n{PAGE}", [PAGE]),
         ("then", ["then"]),
         (";;;", [";;;"]),
         ("", [""]),
     ],
 )
 def test_lines_are_needs_and_so_are_clauses(query, needs):
-    """Issue 45; a clause of one word says too little for a ranking of its own."""
+    """VALUE.md: of three clauses or more; a clause of one word says too little for a ranking of its own."""
     assert needs_of(query) == needs
 
 

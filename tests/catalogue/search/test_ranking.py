@@ -8,10 +8,8 @@ from hypothesis import strategies as st
 
 from core.corpus import catalogue, rows
 from louver.catalogue.search import ranking as ranking_module
-from louver.catalogue.search.document import alone, fields_of
-from louver.catalogue.search.ranking import Ranking
+from louver.catalogue.search.ranking import MAX_SEARCHED_CHARACTERS, Ranking, alone, fields_of
 from louver.catalogue.search.words import in_one
-from louver.limits import MAX_SEARCHED_CHARACTERS
 
 
 def tool(name, description="", title=None, **parameters):

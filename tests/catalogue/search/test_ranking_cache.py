@@ -3,10 +3,9 @@
 import pytest
 
 from louver.catalogue.search import ranking as ranking_module
-from louver.catalogue.search import ranking_cache as rankings_module
+from louver.catalogue.search import ranking as rankings_module
 from louver.catalogue.search import text_index as text_index_module
-from louver.catalogue.search.ranking import Ranking
-from louver.catalogue.search.ranking_cache import Rankings
+from louver.catalogue.search.ranking import Ranking, Rankings
 
 
 def tools(*names):
@@ -81,9 +80,10 @@ def test_the_callers_that_were_not_seen_for_longest_are_forgotten(monkeypatch):
 
 
 @pytest.mark.parametrize("most", [4, 1])
-def test_no_more_tools_are_kept_than_fit_but_for_the_latest_list(monkeypatch, most):
-    """Ours: `MAX_RANKED_TOOLS`; a list that several see counts once."""
-    monkeypatch.setattr(rankings_module, "MAX_RANKED_TOOLS", most)
+def test_no_more_is_kept_than_fits_but_for_the_latest_list(monkeypatch, most):
+    """Step 21, "Growth": `MAX_RANKED_BYTES`; a list that several see counts once."""
+    size = Ranking(tools("a")).size
+    monkeypatch.setattr(rankings_module, "MAX_RANKED_BYTES", most * size)
     rankings = Rankings()
     for caller in ("ann", "ben"):
         ranking(rankings, caller, tools("a", "b"))

@@ -1,15 +1,15 @@
-"""Stems, by one database a thread."""
+"""Stems, in any thread."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from louver.catalogue.search.stems import stems
+from louver.catalogue.search.text_index import stems
 
 
 def test_words_of_one_stem_are_one():
-    """Ours: Porter's stemmer; a word that SQLite would split stays as it is."""
-    assert stems(["reports", "reporting", "report", "v2.0", ""]) == ["report"] * 3 + ["v2.0", ""]
+    """Ours: Porter's stemmer, for words of three letters or more."""
+    assert stems(["reports", "reporting", "report", "v2.0", "", "js"]) == ["report"] * 3 + ["v2.0", "", "js"]
     assert stems([]) == []
 
 

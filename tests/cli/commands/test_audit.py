@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from fixtures.command import louver
-from louver.catalogue.policy.principal import NOBODY, Principal
 from louver.cli import terminal
-from louver.server.audit.writer import AuditWriter
-from server.audited import ANN, BOB, DAY_S, record
+from louver.policy.principal import NOBODY, Principal
+from louver.steps.audit.writer import AuditWriter
+from steps.audited import ANN, BOB, DAY_S, record
 
 
 def audit(*arguments):
@@ -147,7 +147,7 @@ def test_what_cannot_be_read_is_told(file, arguments, said):
 def test_a_file_without_a_key_is_told(tmp_path):
     """Ours: it says that it holds records, and holds nothing."""
     with closing(sqlite3.connect(tmp_path / "audit.db")) as database:
-        database.execute(f"PRAGMA application_id = {0x4C565241}")
+        database.execute(f"PRAGMA application_id = {0x4C565242}")
         database.commit()
     done = audit(tmp_path / "audit.db", "--principal", "ann")
     assert done.returncode == 2

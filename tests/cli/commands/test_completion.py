@@ -29,7 +29,7 @@ def script(tmp_path_factory):
     ("line", "offered"),
     [
         ("louver s", {"saved", "serve", "suggest"}),
-        ("louver serve --exposure ", {"full", "minimal", "discovery", "gateway"}),
+        ("louver serve --exposure ", {"full", "deferred", "minimal", "discovery", "gateway"}),
         ("louver call tool --inc", {"--include"}),
         ("louver tools --config m", {"mcp.json"}),
         ("louver suggest --out m", {"more"}),

@@ -8,11 +8,10 @@ import pytest
 
 from fixtures.command import louver
 from gateway.served import fixture
-from louver.catalogue.policy.policy import Policy
-from louver.catalogue.policy.principal import NOBODY, Principal
-from louver.catalogue.policy.read_principal import read_principal
 from louver.errors import InvalidInput
-from louver.server.policy.visible_tools import VisibleTools
+from louver.policy.policy import Policy
+from louver.policy.principal import NOBODY, Principal, read_principal
+from louver.steps.policy.visible_tools import VisibleTools
 
 SCHEMA = {
     "type": "object",

@@ -8,9 +8,9 @@ from rich.console import Console
 
 from fixtures.command import louver
 from louver.cli import terminal
-from louver.cli.state import SAVINGS, state
-from louver.server.savings.database import SavingsKey, add
-from louver.server.savings.report import SavingsReport
+from louver.cli.process import SAVINGS, state
+from louver.steps.savings.database import SavingsKey, add
+from louver.steps.savings.report import SavingsReport
 
 DAYS = ["2026-11-01", "2026-11-02", "2026-11-05"]
 

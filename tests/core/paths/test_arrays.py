@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.core.paths.arrays import longest, with_items
+from louver.core.paths.find import longest, with_items
 
 scalars = st.none() | st.booleans() | st.integers() | st.text("xy")
 values = st.recursive(

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from louver.core.paths.find import fields_of
-from louver.limits import MAX_AUDITED_FIELDS, MAX_SEGMENTS
+from louver.core.paths.find import MAX_AUDITED_FIELDS, fields_of
+from louver.core.paths.path import FieldPath
+from louver.limits import MAX_SEGMENTS
 
 NAMES = {"orders", "total", "by_day", "a.b"}
+FIELDS_OF_ROWS = ("*.*", "*.`a.b`", "*.by_day", "*.orders", "*.total")
 
 
 @pytest.mark.parametrize(
@@ -21,6 +25,7 @@ NAMES = {"orders", "total", "by_day", "a.b"}
         ({"jane@example.com": {"total": 1}}, ("*.total",)),
         (7, ("*",)),
         ([[1, None]], ("*.*",)),
+        ([{"orders": 1}, {"total": 2}, {"by_day": 3}, {"a.b": 4, "x": 5}], FIELDS_OF_ROWS),
     ],
 )
 def test_paths_are_told_by_names_that_a_schema_speaks_of(value: Any, fields: tuple[str, ...]):
@@ -46,3 +51,28 @@ def test_what_lies_deeper_than_a_path_leads_is_one_field():
 def test_nothing_has_no_field(nothing: Any):
     """Ours."""
     assert fields_of(nothing, NAMES) == ()
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text("xy"),
+    lambda below: st.lists(below) | st.dictionaries(st.sampled_from(["total", "orders", "x", "y"]), below),
+    max_leaves=20,
+)
+
+
+def walked(part: Any, steps: tuple[Any, ...] = ()):
+    """The fields, looked at part by part."""
+    if isinstance(part, dict) and part:
+        for name, below in part.items():
+            yield from walked(below, (*steps, name if name in NAMES else None))
+    elif isinstance(part, list) and part:
+        for below in part:
+            yield from walked(below, (*steps, None))
+    else:
+        yield str(FieldPath(steps))
+
+
+@given(values.filter(bool))
+def test_all_parts_of_a_path_have_its_fields(value: Any):
+    """Ours: rows that have other members, empty ones, and scalars among them."""
+    assert fields_of(value, NAMES) == tuple(sorted(set(walked(value))))

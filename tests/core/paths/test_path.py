@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonpath_ng.exceptions import JSONPathError
+from jsonpath_ng.jsonpath import Child, Fields, Root, Wildcard
+from jsonpath_ng.parser import parse
 
 from louver.core.paths.path import FieldPath, fold
 from louver.errors import InvalidPath, ProjectionLimit
@@ -166,6 +169,44 @@ def test_the_text_of_a_path_from_the_root_with_a_wildcard_reads_back_as_the_path
     path = FieldPath.parse(f'$["{name}"][*]["{name}"]')
     assert path == FieldPath((name, None, name), absolute=True)
     assert FieldPath.parse(str(path)) == path
+
+
+JSONPATH_PARTS = (
+    *"a1-_é文()~😀",
+    ".where",
+    ".not",
+    ".a",
+    "['a']",
+    '["b.c"]',
+    "[*]",
+    ".*",
+    ".-2",
+    ".0x",
+    "[0]",
+    "[?a]",
+    ".文",
+)
+
+
+@given(st.lists(st.sampled_from(JSONPATH_PARTS), max_size=4).map("".join))
+def test_a_path_from_the_root_is_read_as_the_library_reads_it(rest: str):
+    try:
+        read = FieldPath.parse(f"$.a{rest}").steps
+    except InvalidPath:
+        read = None
+    assert read == _read_by_the_library(f"$.a{rest}")
+
+
+def _read_by_the_library(text: str) -> tuple[str | None, ...] | None:
+    try:
+        node = parse(text)
+    except JSONPathError:
+        return None
+    steps: list[str | None] = []
+    while isinstance(node, Child) and isinstance(node.right, Fields | Wildcard):
+        steps.insert(0, None if isinstance(node.right, Wildcard) else node.right.fields[0])
+        node = node.left
+    return tuple(steps) if isinstance(node, Root) else None
 
 
 @given(st.text(max_size=12) | st.text("ab.[]*`'\"$/~ 0?@", max_size=12))

@@ -11,10 +11,18 @@ from hypothesis import strategies as st
 from louver.core.paths.mask import ALL, NONE, exclude_mask
 from louver.core.paths.path import FieldPath
 from louver.core.policy import name_variants
-from louver.core.policy.name_variants import arguments_in, key_of, keyed, names_in, twinned, with_twins
+from louver.core.policy.name_variants import (
+    MAX_KEPT_NAME,
+    MAX_TWIN_PATHS,
+    arguments_in,
+    key_of,
+    keyed,
+    names_in,
+    twinned,
+    with_twins,
+)
 from louver.core.project import project
 from louver.errors import ProjectionLimit
-from louver.limits import MAX_KEPT_NAME, MAX_TWIN_PATHS
 
 TWINS = [
     "SSN",

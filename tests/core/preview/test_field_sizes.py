@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from louver.core.paths.path import FieldPath
-from louver.core.preview.field_sizes import size_of, weigh
-from louver.limits import MAX_INFERRED_NAMES, MAX_WEIGHED_DEPTH
+from louver.core.preview.field_sizes import MAX_WEIGHED_DEPTH, size_of, weigh
+from louver.limits import MAX_INFERRED_NAMES
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text("ab")
 values = st.recursive(

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 
 from core.preview.test_field_sizes import values
-from louver.core.preview.field_sizes import weigh
-from louver.core.preview.preview import lean, reason
+from louver.core.preview.field_sizes import MAX_WEIGHED_DEPTH, weigh
+from louver.core.preview.preview import HEAVY_CHARACTERS, lean, reason
 from louver.core.projection.plan import compile_projection
 from louver.core.projection.request import Projection
-from louver.limits import HEAVY_CHARACTERS, MAX_PATHS, MAX_WEIGHED_DEPTH
+from louver.limits import MAX_PATHS
 
 LONG = (HEAVY_CHARACTERS + 1) * "x"
 

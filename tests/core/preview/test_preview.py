@@ -8,9 +8,15 @@ from hypothesis import strategies as st
 from louver.core.paths.mask import NONE, include_mask
 from louver.core.paths.path import FieldPath
 from louver.core.preview.field_sizes import size_of
-from louver.core.preview.preview import fitted, preview, scalars
+from louver.core.preview.preview import (
+    MAX_PREVIEW_BYTES,
+    MAX_SCALAR_BYTES,
+    MAX_SUGGESTED_BYTES,
+    fitted,
+    preview,
+    scalars,
+)
 from louver.core.project import project
-from louver.limits import MAX_PREVIEW_BYTES, MAX_SCALAR_BYTES, MAX_SUGGESTED_BYTES
 
 texts = st.text(max_size=300)
 plain = st.none() | st.booleans() | st.integers() | texts

@@ -17,7 +17,8 @@ from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
 from louver.core.paths.path import FieldPath
 from louver.core.project import project
 from louver.core.projection.compile import Compiled
-from louver.limits import FIRST_CALLS, MAX_GENERATIONS
+from louver.core.projection.specialise import FIRST_CALLS, MAX_GENERATIONS
+from louver.limits import MAX_SEGMENTS
 
 NAMES = ["a", "b", "c", "d", "'+__import__('os').getcwd()+'", "{x}", "\\", "\n", "é"]
 ISSUE = {"id": 1, "title": "t", "body": "x", "user": {"login": "l", "id": 2}, "labels": [{"name": "n", "color": "c"}]}
@@ -141,16 +142,43 @@ def test_one_large_value_is_enough_to_generate_code():
 
 
 @pytest.mark.parametrize(
-    "mask", [exclude("**.id"), include("*.id", "issues.title"), include(".".join("abcdefghijklmnopqrst"))]
+    "mask", [exclude("**.id"), include("*.id", "issues.title"), exclude("**.id", "**.title", "issues.user")]
 )
 def test_masks_without_code_stay_with_the_closures(mask: Mask):
-    """Ours: wildcards over members, names at any depth, deep plans."""
-    nested: Any = 1
-    for name in reversed("abcdefghijklmnopqrst"):
-        nested = {name: nested}
-    compiled = made(mask, ISSUES, nested)
-    same(compiled, mask, ISSUES)
-    same(compiled, mask, nested)
+    """Ours: wildcards over members, names at any depth."""
+    compiled = made(mask, ISSUES, [[ISSUES], 7])
+    for value in (ISSUES, [[ISSUES], 7]):
+        same(compiled, mask, value)
+
+
+@pytest.mark.parametrize("between", [[], ["list"], ["list", "either"]], ids=["objects", "lists", "either"])
+def test_a_deep_value_is_kept_by_code_as_far_as_python_takes_it(between: list[str]):
+    """SPEED.md, 7: of values that are alike to the last level; loops within loops are no more than Python has."""
+    for depth in (10, MAX_SEGMENTS, 2 * MAX_SEGMENTS):
+        keeps(depth, between)
+
+
+def keeps(depth: int, between: list[str]) -> None:
+    mask = ALL
+    for _ in range(depth):
+        node = Mask(exclude=False)
+        node.children, node.other = {"a": mask}, NONE
+        mask = node
+
+    def nested(level: int) -> Any:
+        if level == depth:
+            return "x"
+        below: Any = {"a": nested(level + 1), "b": 1}
+        if "either" in between and level % 2:
+            return below
+        return [below] if between else below
+
+    value = nested(0)
+    other = [value, None] if "either" in between else value
+    compiled = made(mask, value, other)
+    same(compiled, mask, value)
+    same(compiled, mask, other)
+    assert compiled.is_special is (depth < (MAX_SEGMENTS if between else 2 * MAX_SEGMENTS))
 
 
 def test_a_wide_plan_stays_with_the_closures():

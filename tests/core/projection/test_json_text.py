@@ -18,7 +18,8 @@ from louver.core.paths.path import FieldPath
 from louver.core.project import project
 from louver.core.projection.json_text import SkippingBytes, read, written
 from louver.core.projection.plan import Plan
-from louver.limits import FIRST_CALLS, MAX_ARRAY_LEVELS, MAX_JSON_DEPTH
+from louver.core.projection.specialise import FIRST_CALLS
+from louver.limits import MAX_ARRAY_LEVELS, MAX_JSON_DEPTH
 
 NAMES = ["a", "b", "c", "d", "'+__import__('os').getcwd()+'", "{x}", "\\", "\n", '"', "é", "\x00"]
 ISSUE = {"id": 1, "title": "t", "body": "x", "user": {"login": "l", "id": 2}, "labels": [{"name": "n", "color": "c"}]}

@@ -13,7 +13,6 @@ from louver.core.projection.request import Projection
 from louver.core.projection.view import Views
 from louver.core.schema.infer import infer
 from louver.core.schema.relax import relax
-from louver.core.size import Sizes, measure
 from louver.core.wrapper import is_wrapped, schema_of_text, text_wrapper, text_wrapper_in
 from louver.errors import ProjectionLimit, UnknownField, UnknownView
 from strategies import JUDGE, Triple, triples
@@ -198,16 +197,6 @@ def test_a_schema_that_breaks_a_bound_is_answered_with_the_shape_through_a_view_
         deep = {"type": "object", "properties": {"a": deep}}
     plan = compile_projection(Projection.view("v"), deep, views={"v": {"include": ["a"], "exclude": ["a.b"]}})
     assert plan.precision == "shape"
-
-
-def test_the_sizes_of_an_answer():
-    plan = compile_projection(Projection.include("id"), SCHEMA)
-    sizes = measure(plan, VALUE)
-    assert sizes.kept == len('{"id":7}')
-    assert sizes.full > sizes.kept
-    assert 0 < sizes.saved < 1
-    assert not sizes.pays
-    assert Sizes(full=1000, kept=10, schema=100).pays
 
 
 MESSAGES: dict[str, Any] = {

@@ -84,12 +84,26 @@ def test_a_wrapper_is_looked_through_and_stays(schema: Any):
     assert kept("exclude", "/token", WRAPPER, schema) == WRAPPER
 
 
+@pytest.mark.parametrize("schema", [None, True, {"type": "object"}, {"type": "object", "additionalProperties": True}])
+def test_of_a_value_that_no_schema_describes_an_exclude_leaves_out_both(schema: Any):
+    """TRUST.md, row 13: whether it is a wrapper is not known."""
+    for value in (WRAPPER, OBJECT, {"result": {"name": "Ann", "token": "t1"}}):
+        left = kept("exclude", "token", value, schema)
+        assert left == {"result": [{"name": "Ann"}]} or left == {"result": {"name": "Ann"}}
+        assert kept("exclude", "/token", value, schema) == {"result": value["result"]}
+    assert kept("exclude", "result.token", OBJECT, schema) == {"result": [{"name": "Ann"}], "token": "t2"}
+    listed = [{"result": {"token": "t1"}, "token": "t2"}]
+    assert planned("exclude", "token", schema)(listed) == [{"result": {"token": "t1"}}]
+    assert planned("exclude", "token", schema).fields == ("token",)
+    assert planned("exclude", "token", schema).project_json(b'{"result":[{"token":1}]}') == b'{"result":[{}]}'
+
+
 def test_the_receipt_names_what_was_left_out_and_what_no_schema_knows():
     """PROJECTION.md, "Receipt"."""
     plan = planned("exclude", "token tokn")
     assert (plan.fields, plan.unmatched) == (("result.token", "result.tokn"), ("result.tokn",))
     plan = plan.for_value(OBJECT)
-    assert plan.fields == ("result.token", "result.tokn", "token", "tokn")
+    assert plan.fields == ("result.token", "result.tokn", "/token", "/tokn")
     assert plan.unmatched == ("result.tokn",)
     assert planned("exclude", "other", DESCRIBED).unmatched == ()
     assert planned("include", "other", DESCRIBED).unmatched == ()
@@ -123,6 +137,17 @@ def test_what_is_always_added_to_absolute_paths_is_the_member_beside_first():
     plan = compile_projection(Projection.view("v"), OPEN, views=Views.read({"v": ["/x"]}, ["token"]))
     assert plan(OBJECT) == {"token": "t2"}
     assert plan(WRAPPER) == {"result": [{"token": "t1"}]}
+
+
+def test_a_place_from_the_root_is_not_within_the_wrapper():
+    """PROJECTION.md, "Shaping": where a view selects."""
+    views = {"v": {"select": {"n": "name"}, "at": "/token"}}
+    plan = compile_projection(Projection.view("v"), OPEN, views=views)
+    within = {"result": [{"token": {"name": "Ann"}}]}
+    assert plan(within) == within
+    beside = {**within, "token": {"name": "Bob"}}
+    assert plan(beside) == {**within, "token": {"n": "Bob"}}
+    assert plan.for_value(beside).shaped == {"select": {"n": "name"}, "at": "/token"}
 
 
 NAMES = st.sampled_from(["name", "token", "result", "x"])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from louver.core.schema.additional_member import admit
+from louver.core.schema.relax import admit
 
 NOTES = {"type": "string"}
 CLOSED = {"properties": {"id": {}}, "additionalProperties": False}

@@ -9,9 +9,9 @@ import pytest
 from louver.core.paths.mask import ALL, include_mask
 from louver.core.paths.path import FieldPath
 from louver.core.schema.budget import OverBudget
-from louver.core.schema.definitions import Definitions
+from louver.core.schema.definitions import MAX_INLINE_DEPTH, Definitions
 from louver.core.schema.derive import derive
-from louver.limits import MAX_INLINE_DEPTH, MAX_WRITTEN_DEPTH
+from louver.limits import MAX_WRITTEN_DEPTH
 
 
 def whole(schema: Any) -> Any:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from louver.core.shaping.formats import FORMATS
+from louver.core.shaping.shorten import FORMATS
 
 TEXTS = [
     ("minute", "2025-01-05T14:32:05.882Z", "2025-01-05T14:32"),

@@ -8,9 +8,8 @@ import pytest
 
 from louver.core.paths.path import FieldPath
 from louver.core.projection.view import Views
-from louver.core.shaping.options import Shaping
+from louver.core.shaping.options import MAX_SELECTED, Shaping
 from louver.errors import InvalidView
-from louver.limits import MAX_SELECTED
 
 WHOLE: dict[str, Any] = {
     "select": {"ts": {"path": "created", "format": "minute"}, "from": "author.email"},

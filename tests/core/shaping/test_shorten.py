@@ -8,8 +8,7 @@ import pytest
 
 from louver.core.json import levels
 from louver.core.projection.json_text import Number
-from louver.core.shaping.formats import FORMATS
-from louver.core.shaping.shorten import Shortening, shorten
+from louver.core.shaping.shorten import FORMATS, Shortening, shorten
 
 
 def short(value: Any, items: int | None = None, texts: int | None = None, *, nulls: bool = False) -> Any:

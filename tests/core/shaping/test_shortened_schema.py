@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from louver.core.json import canonical
-from louver.core.shaping.formats import FORMATS
-from louver.core.shaping.shorten import Shortening
+from louver.core.shaping.shorten import FORMATS, Shortening
 from louver.core.shaping.shortened_schema import shortened
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from louver.jsonrpc.errors import JsonRpcError
-from louver.jsonrpc.inbound import read
-from louver.jsonrpc.inbound_limits import is_id, peek_request_id
-from louver.limits import MAX_CLIENT_DEPTH, MAX_ID_BITS, MAX_ID_CHARACTERS
+from louver.wire.jsonrpc.errors import JsonRpcError
+from louver.wire.jsonrpc.inbound import MAX_CLIENT_DEPTH, MAX_ID_BITS, MAX_ID_CHARACTERS, is_id, peek_request_id, read
 
 from . import second_reader
 from .second_reader import Refused

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from louver.http1.sse import SseDecoder, SseEvent
-from louver.limits import MAX_EVENT_ID, MAX_UPSTREAM_RETRY_SECONDS, MIN_UPSTREAM_RETRY_SECONDS
+from louver.http1.sse import MAX_EVENT_ID, SseDecoder, SseEvent
+from louver.limits import MAX_UPSTREAM_RETRY_SECONDS, MIN_UPSTREAM_RETRY_SECONDS
 
 from . import pieces
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from louver.catalogue.files.descriptions import DescriptionFile
 from louver.catalogue.files.output_schemas import SchemaFile
 from louver.catalogue.files.views import ViewFile
-from louver.catalogue.policy.policy import Policy
 from louver.errors import InvalidConfig, InvalidDescription, InvalidPolicy, InvalidSchema, InvalidView
 from louver.gateway.config.read import read_config
+from louver.policy.policy import Policy
 
 from . import second_reader
 from .second_reader import Refused

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import h11
 
+from louver.concurrency.budget import Turnstile
 from louver.errors import UpstreamError
 from louver.http1.connection import Connection
 from louver.http1.fast_heads import plain_response
@@ -77,7 +78,7 @@ def _check_body(received: Outcome, expected: Outcome) -> None:
 async def _received(parts: list[bytes], is_ended: bool) -> Outcome | None:
     fed = 0
     free_at: list[int] = []
-    connection = Connection(lambda _: free_at.append(fed), lambda _: None)
+    connection = Connection(lambda _: free_at.append(fed), lambda _: None, Turnstile())
     connection.connection_made(Transport())
     task = asyncio.create_task(_response(connection))
     await asyncio.sleep(0)

@@ -8,7 +8,7 @@ import tempfile
 from unittest.mock import patch
 
 from louver.errors import UpstreamTooLarge
-from louver.gateway.serve import stdio_streams
+from louver.gateway.front import stdio_streams
 from louver.http1.lines import LineDecoder
 
 from . import pieces

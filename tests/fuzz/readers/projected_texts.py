@@ -59,7 +59,8 @@ def check(data: bytes) -> None:
             continue
         assert expected is not Refused
         found = second_reader.read(kept, repeats=True, numbers=Number)
-        if form in "+-":
+        # Undescribed, a member `result` may be a wrapper: the plan then looks within it too.
+        if form in "+-" and not (isinstance(expected, dict) and "result" in expected):
             assert second_reader.same(found, project(expected, mask))
         assert second_reader.same(found, plan(expected))
 
@@ -70,7 +71,7 @@ def _is_utf8(text: bytes) -> bool:
 
 def _read(text: bytes):
     try:
-        # What is skipped need not be UTF-8.
-        return second_reader.read(text.decode(errors="replace"), repeats=True, numbers=Number)
+        # What is skipped need not be UTF-8, and is no name in a path.
+        return second_reader.read(text.decode(errors="surrogateescape"), repeats=True, numbers=Number)
     except Refused:
         return Refused

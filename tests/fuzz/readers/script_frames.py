@@ -9,10 +9,9 @@ import asyncio
 import json
 
 from louver.errors import SandboxError, ToolFailed, UnknownName
-from louver.gateway.scripting.bridge import Bridge
-from louver.gateway.scripting.channel import ChannelClosed, WorkerChannel
-from louver.gateway.scripting.time_limit import TimeLimit
-from louver.limits import MAX_SCRIPT_CALLS, MAX_SCRIPT_CALLS_AT_ONCE, MAX_SCRIPT_PATH_LISTS
+from louver.lua.bridge import MAX_SCRIPT_CALLS, MAX_SCRIPT_CALLS_AT_ONCE, MAX_SCRIPT_PATH_LISTS, Bridge
+from louver.lua.channel import ChannelClosed, WorkerChannel
+from louver.lua.time_limit import TimeLimit
 
 from . import second_reader
 from .transports import Transport, loop, run

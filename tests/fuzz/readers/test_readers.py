@@ -18,9 +18,9 @@ from louver.core.paths import path
 from louver.core.projection import json_text
 from louver.errors import LouverError
 from louver.gateway.routing import resource_owners
-from louver.gateway.scripting import bridge
 from louver.http1 import connection, fast_heads, lines, sse
-from louver.jsonrpc import inbound
+from louver.lua import bridge
+from louver.wire.jsonrpc import inbound
 
 ROOT = Path(__file__).parents[3]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from louver.errors import UpstreamInvalidOutput
-from louver.jsonrpc import codec, strict_json
-from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_UPSTREAM_DEPTH
+from louver.wire.jsonrpc import codec
+from louver.wire.jsonrpc.errors import JsonRpcError
 
 from . import second_reader
 from .second_reader import Refused
@@ -17,7 +17,7 @@ def check(data: bytes) -> None:
     _check_peeked(data)
     expected = _read(data)
     try:
-        value = strict_json.read(data)
+        value = codec.read_strictly(data)
     except UpstreamInvalidOutput:
         assert expected is Refused
     else:

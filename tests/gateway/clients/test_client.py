@@ -13,9 +13,9 @@ from gateway.links import turns
 from gateway.raw import HANDSHAKE, SOON_S, Stdio
 from louver.gateway.clients.client import ClientRequest, GatewayCaller, GatewayClient
 from louver.gateway.clients.input_required import resolve_input_required
-from louver.gateway.upstream.negotiation import ClientIdentity
-from louver.jsonrpc.errors import JsonRpcError
-from louver.server.request import Request
+from louver.gateway.clients.revisions import ClientIdentity
+from louver.steps.request import Request
+from louver.wire.jsonrpc.errors import JsonRpcError
 
 URL = {"mode": "url", "url": "https://127.0.0.1/", "elicitationId": "1", "message": "Go there."}
 FORM = {"message": "Who?", "requestedSchema": {"type": "object"}}

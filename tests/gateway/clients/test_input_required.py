@@ -14,9 +14,9 @@ from louver.errors import UpstreamUnavailable
 from louver.gateway.clients import input_required as module
 from louver.gateway.clients.client import GatewayCaller, GatewayClient
 from louver.gateway.clients.input_required import PendingCalls
+from louver.gateway.clients.revisions import ClientIdentity
 from louver.gateway.routing.dispatch import Dispatcher
-from louver.gateway.upstream.negotiation import ClientIdentity
-from louver.jsonrpc.errors import JsonRpcError
+from louver.wire.jsonrpc.errors import JsonRpcError
 
 pytestmark = pytest.mark.anyio
 
@@ -171,7 +171,13 @@ async def test_a_call_that_has_waited_is_not_begun_again():
         def kept_for(self, client):
             return None
 
-        def is_retryable(self, client, method, params):
+        def of(self, client):
+            return self
+
+        def session_to_use(self, client):
+            return None
+
+        def is_retryable(self, method, params):
             return True
 
         async def session(self, client):

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
-from gateway.raw import SOON_S, STATELESS
+from gateway.raw import HANDSHAKE, SOON_S, STATELESS
+from louver.concurrency.backoff import Pace
 from louver.gateway.clients import listen
+from louver.gateway.clients.client import GatewayClient
 from louver.gateway.clients.listen import ListenStreams
-from louver.gateway.serve.connections import StatelessConnection
-from louver.jsonrpc.errors import JsonRpcError
-from louver.server.request import ANONYMOUS, Identity, Request
+from louver.gateway.clients.revisions import ClientIdentity
+from louver.gateway.front.connections import StatelessConnection
+from louver.steps.request import ANONYMOUS, Identity, Request
+from louver.wire.jsonrpc.errors import JsonRpcError
+from louver.wire.mcp import TOOLS_CHANGED
 
 pytestmark = pytest.mark.anyio
 
@@ -49,6 +54,40 @@ async def test_one_client_has_so_many_streams(monkeypatch):
     streams.close()
     await asyncio.gather(again, other, *(task for task, _ in open_streams))
     assert len(streams._by_peer) == 0
+
+
+async def test_a_changed_list_is_told_to_one_after_the_other():
+    """Step 21, "Growth": in both revisions; changes that one has not heard of yet are told once."""
+    streams, heard = ListenStreams(), asyncio.Queue()
+    streams.list_pace = Pace(0.02)
+
+    class Hearing(StatelessConnection):
+        async def notify(self, method, params, request_id=None):
+            heard.put_nowait(self)
+
+    clients = [
+        GatewayClient(HANDSHAKE, ClientIdentity(HANDSHAKE, {}, {}), Hearing(None), list_pace=streams.list_pace)
+        for _ in range(5)
+    ]
+    params = {"notifications": {"toolsListChanged": True}}
+    serving = [
+        asyncio.create_task(streams.serve(Request("subscriptions/listen", params, 1, STATELESS, Hearing(None))))
+        for _ in range(5)
+    ]
+    async with asyncio.timeout(SOON_S):
+        acknowledged = [await heard.get() for _ in serving]
+        began = time.monotonic()
+        for _ in range(1100):
+            streams.publish(TOOLS_CHANGED, None)
+            for client in clients:
+                client.notify(TOOLS_CHANGED, None)
+        told = [await heard.get() for _ in (*clients, *serving)]
+    assert time.monotonic() - began >= 9 * 0.02
+    assert {*acknowledged} < {*told}
+    assert len({*told}) == 10
+    streams.close()
+    await asyncio.gather(*serving)
+    assert heard.qsize() <= 10
 
 
 async def test_a_stream_ends_with_its_token():

@@ -8,8 +8,7 @@ import logging
 import pytest
 
 from gateway.raw import SOON_S
-from louver.gateway.clients.outbox import Outbox
-from louver.limits import MAX_UNREAD, MAX_UNREAD_CHARACTERS
+from louver.gateway.clients.outbox import MAX_UNREAD, MAX_UNREAD_CHARACTERS, Outbox
 
 pytestmark = pytest.mark.anyio
 

@@ -13,7 +13,7 @@ from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.config.read import read_config
 from louver.gateway.config.validate import schema
 from louver.gateway.gateway import Gateway
-from louver.protocol.urls import is_url
+from louver.wire.uris import is_url
 
 HOSTS = {path.stem: path for path in sorted((Path(__file__).parents[2] / "fixtures" / "hosts").glob("*.json"))}
 """Files as hosts have them."""
@@ -87,7 +87,8 @@ def test_every_setting_of_ours_becomes_a_field():
     """Ours: nothing can be written that nothing reads."""
     fields = {field.name.replace("_", "") for field in dataclasses.fields(UpstreamConfig)}
     assert {name.lower() for name in schema()["$defs"]["upstream"]["properties"]} <= fields
-    of_the_file = ("upstreams", "version")
+    # Where results are kept by default follows from the state.
+    of_the_file = ("upstreams", "version", "results_store")
     fields = {field.name.replace("_", "") for field in dataclasses.fields(Config) if field.name not in of_the_file}
     # Policies have the key that they make pseudonyms with, and servers the isolation.
     assert {name.lower() for name in schema()["$defs"]["gateway"]["properties"]} == fields | {
@@ -261,7 +262,10 @@ def test_limits_are_on_calls_of_all_tools_and_of_single_ones(tmp_path):
 
 WRONG_WORDS = {
     "listing": ({"listing": "relax"}, "'listing' is one of 'relaxed', 'omit', 'strict', not 'relax'"),
-    "exposure": ({"exposure": "min"}, "'exposure' is one of 'full', 'minimal', 'discovery', 'gateway', not 'min'"),
+    "exposure": (
+        {"exposure": "min"},
+        "'exposure' is one of 'full', 'deferred', 'minimal', 'discovery', 'gateway', not 'min'",
+    ),
     "execute": ({"execute": "on"}, "'execute' is one of 'strict', 'process', 'off', not 'on'"),
     "argument": ({"argument": "some"}, "'argument' is one of 'projectable', 'all', 'off', not 'some'"),
 }

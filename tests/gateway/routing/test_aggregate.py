@@ -14,11 +14,11 @@ from gateway.gateways import LOUVER
 from gateway.links import there
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
+from louver.gateway.back.availability import AvailabilityListeners
+from louver.gateway.back.transports.transport import ignore_notification
 from louver.gateway.clients.client import GatewayCaller, GatewayClient
+from louver.gateway.clients.revisions import GATEWAY_IDENTITY
 from louver.gateway.routing.aggregate import AggregateRoutes
-from louver.gateway.transports.transport import ignore_notification
-from louver.gateway.upstream.availability import AvailabilityListeners
-from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
 
 pytestmark = pytest.mark.anyio
 

@@ -6,15 +6,15 @@ from types import SimpleNamespace
 import pytest
 
 from gateway.links import there
+from louver.gateway.back.availability import AvailabilityListeners
+from louver.gateway.back.transports.transport import ignore_notification
 from louver.gateway.clients.client import GatewayCaller, GatewayClient
+from louver.gateway.clients.revisions import GATEWAY_IDENTITY
 from louver.gateway.routing.aggregate import AggregateRoutes
 from louver.gateway.routing.resource_owners import ResourceOwners
-from louver.gateway.transports.transport import ignore_notification
-from louver.gateway.upstream.availability import AvailabilityListeners
-from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
-from louver.jsonrpc.errors import JsonRpcError
 from louver.limits import MAX_RESULTS, MAX_URI_BYTES
-from server.wire import NEW
+from louver.wire.jsonrpc.errors import JsonRpcError
+from steps.wire import NEW
 
 pytestmark = pytest.mark.anyio
 

@@ -9,12 +9,12 @@ import pytest
 from gateway.links import turns
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.concurrency import backoff
+from louver.gateway.back.availability import Availability, AvailabilityListeners
+from louver.gateway.back.fan_out.subscribers import Subscribers
 from louver.gateway.clients.client import GatewayClient
+from louver.gateway.clients.revisions import GATEWAY_IDENTITY
 from louver.gateway.routing import slow_lists as module
 from louver.gateway.routing.slow_lists import SlowLists, UpstreamList
-from louver.gateway.upstream.availability import Availability, AvailabilityListeners
-from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
-from louver.gateway.upstream.subscribers import Subscribers
 from louver.limits import MIN_BACKOFF_S
 
 pytestmark = pytest.mark.anyio

@@ -3,15 +3,15 @@
 import pytest
 
 from gateway.links import there
+from louver.gateway.back.availability import AvailabilityListeners
+from louver.gateway.back.transports.transport import ignore_notification
 from louver.gateway.clients.client import GatewayCaller, GatewayClient
+from louver.gateway.clients.revisions import GATEWAY_IDENTITY
 from louver.gateway.routing import task_owners as module
 from louver.gateway.routing.aggregate import AggregateRoutes
 from louver.gateway.routing.task_owners import TaskOwners
-from louver.gateway.transports.transport import ignore_notification
-from louver.gateway.upstream.availability import AvailabilityListeners
-from louver.gateway.upstream.negotiation import GATEWAY_IDENTITY
-from louver.jsonrpc.errors import JsonRpcError
-from server.wire import OLD
+from louver.wire.jsonrpc.errors import JsonRpcError
+from steps.wire import OLD
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from louver.core.json import is_array, is_object, members
-from louver.protocol.names import PROJECTION
+from louver.wire.names import PROJECTION
 from louver_conformance.assertions import first, must_have_extension
 from louver_conformance.checks import check
 from louver_conformance.errors import CheckFailed, NotOffered, NotTried

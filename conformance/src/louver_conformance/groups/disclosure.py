@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from louver.core.json import compact, is_array, is_object, members
-from louver.protocol.names import DISCLOSURE, GRANT_ARGUMENT
+from louver.wire.names import DISCLOSURE, GRANT_ARGUMENT
 from louver_conformance.assertions import refusal_of
 from louver_conformance.checks import check
 from louver_conformance.context import resource_json

@@ -8,7 +8,7 @@ from louver import Projection, compile_projection
 from louver.core.json import is_array, is_object, members
 from louver.core.paths.path import FieldPath
 from louver.errors import LouverError
-from louver.protocol.names import HINT, HINT_LITERAL, PROJECTION
+from louver.wire.names import HINT, HINT_LITERAL, PROJECTION
 from louver_conformance.assertions import include, kept_of, receipt_of, result_of, same
 from louver_conformance.checks import check
 from louver_conformance.errors import CheckFailed, NotOffered

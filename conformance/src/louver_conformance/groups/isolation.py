@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from louver.core.json import members
-from louver.protocol.names import DISCLOSURE, PROJECTION_LITERAL
+from louver.wire.names import DISCLOSURE, PROJECTION_LITERAL
 from louver_conformance.assertions import first, include, kept_of, refusal_of, result_of, same
 from louver_conformance.checks import check
 from louver_conformance.errors import CheckFailed, NotOffered

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from louver import Projection
 from louver.core.json import compact, is_array, levels, members, strings
 from louver.errors import LouverError
-from louver.protocol.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
+from louver.wire.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
 from louver_conformance.assertions import (
     difference,
     exclude,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import digest, is_array, is_object, levels, members
-from louver.protocol.names import PROJECTION, PROJECTION_LITERAL
+from louver.wire.names import PROJECTION, PROJECTION_LITERAL
 from louver_conformance.assertions import (
     exclude,
     first,

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import members, strings
-from louver.protocol.names import FILTERING_LITERAL, QUERY, SEARCH
+from louver.wire.names import FILTERING_LITERAL, QUERY, SEARCH
 from louver_conformance.assertions import refusal_of
 from louver_conformance.checks import check
 from louver_conformance.errors import CheckFailed, NotOffered, TargetError

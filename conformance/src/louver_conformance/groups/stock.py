@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from louver.core import json
 from louver.core.json import members
-from louver.protocol.names import PROJECTION_LITERAL
+from louver.wire.names import PROJECTION_LITERAL
 from louver_conformance.assertions import exclude, include
 from louver_conformance.checks import check
 from louver_conformance.errors import CheckFailed, NotOffered, TargetError, TargetTimeout

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import logging
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.files.folder import Folder, read_json
 from louver.catalogue.files.line_numbers import line_of
-from louver.catalogue.redacted_text import redact_text
 from louver.catalogue.search.words import words
 from louver.catalogue.summary import summary
 from louver.core.cached import cached_property
@@ -26,17 +25,22 @@ from louver.core.json import digest, is_array, is_object, members, strings
 from louver.core.nearest import did_you_mean
 from louver.core.schema.validate import validator
 from louver.errors import InvalidDescription
-from louver.limits import MAX_SEARCH_TERM_CHARACTERS, MAX_SEARCH_TERMS
-from louver.protocol.headers import HEADER_ANNOTATION, header_names
-from louver.protocol.names import GRANT_ARGUMENT, HINT
+from louver.wire.headers import HEADER_ANNOTATION, header_names
+from louver.wire.names import GRANT_ARGUMENT, HINT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from louver.core.json import Json
-    from louver.core.policy.revealed_names import Names
     from louver.core.schema.validate import Validator
+
+MAX_SEARCH_TERMS = 50
+"""Search terms in the description file of a tool: more describe the tool, not what it is searched by."""
+
+MAX_SEARCH_TERM_CHARACTERS = 100
+"""Length of one of them, in code points: a phrase."""
+
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +48,8 @@ SUFFIX = ".json"
 _TEXTS = ("summary", "description")
 _GUIDANCE = ("usage_guidance", "error_guidance")
 _TERMS = "searchTerms"
-_KEYS = ("$schema", *_TEXTS, "examples", *_GUIDANCE, _TERMS)
+ADDED = ("examples", *_GUIDANCE)  # to a full description
+_KEYS = ("$schema", *_TEXTS, *ADDED, _TERMS)
 
 _GRANT_SCHEMA = {
     "type": "string",
@@ -72,11 +77,6 @@ class DescriptionFile:
     @property
     def search_terms(self) -> list[str]:
         return self.content.get(_TERMS, [])
-
-    def redacted(self, names: Names) -> DescriptionFile:
-        """The same without the sentences, examples, notes and search terms that contain a denied name."""
-        left = {key: _redacted(value, names) for key, value in self.content.items()}
-        return replace(self, content={key: value for key, value in left.items() if value})
 
 
 class DescriptionFiles:
@@ -140,7 +140,7 @@ class Described:
 
     @cached_property
     def full(self) -> dict[str, Any]:
-        """Stage 2, a `louver.protocol.descriptions.Description` on the wire."""
+        """Stage 2, a `louver.wire.descriptions.Description` on the wire."""
         description = self.tool.get("description")
         full: dict[str, Any] = {
             "name": self.name,
@@ -149,8 +149,7 @@ class Described:
         }
         if self._output_schema is not None:
             full["outputSchema"] = self._output_schema
-        added = ("examples", *_GUIDANCE)
-        return {**full, **{key: self._added[key] for key in added if key in self._added}}
+        return {**full, **{key: self._added[key] for key in ADDED if key in self._added}}
 
     @cached_property
     def version(self) -> str:
@@ -169,10 +168,13 @@ class Described:
         known = {name: schema[name] for name in ("$schema", "$defs", "definitions") if name in schema}
         return validator(schema), validator({**known, "anyOf": [True, schema]})
 
-    def takes(self, arguments: Json) -> bool:
-        """Whether arguments satisfy the input schema, or the schema cannot be applied."""
+    def mismatch(self, arguments: Json) -> str | None:
+        """Why arguments do not satisfy the input schema; `None` if they do, or if it cannot be applied."""
         fitting, anything = self._validators
-        return fitting.is_valid(arguments) or not anything.is_valid(arguments)
+        if fitting.is_valid(arguments) or not anything.is_valid(arguments):
+            return None
+        found = [": ".join(filter(None, (".".join(each.names), each.reason))) for each in fitting.mismatches(arguments)]
+        return min(found, key=len, default="")
 
     def granting(self, grant: str) -> dict[str, Any]:
         """Stage 2 with the grant as a required argument, so that a model copies it like any other."""
@@ -201,14 +203,6 @@ def _minimal(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _whole(_tool: str, file: DescriptionFile) -> DescriptionFile:
     return file
-
-
-def _redacted(value: Json, names: Names) -> Json:
-    if isinstance(value, str):
-        return redact_text(value, names)
-    if is_array(value):
-        return [each for each in value if not names.are_in(each)]
-    return {key: each for key, each in members(value).items() if not names.are_in({key: each})}
 
 
 def _problem(key: str, value: Any) -> str | None:

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from louver.core import json
+from louver.limits import MAX_JSON_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Place = tuple[str | int, ...]
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]')
+# A string that does not end is one token: looked for from each of its quotes, its end would take quadratic time.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?P<end>")?|[{}\[\],:]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Spot:
 
 
 def spots(text: str) -> Iterator[Spot]:
+    """The strings and keys of a text, down to the level that `parse` reads: each holds its place."""
     place: list[str | int] = []
     in_object: list[bool] = []
     key_next = False
@@ -38,6 +41,8 @@ def spots(text: str) -> Iterator[Spot]:
         mark = token.group()
         line, at = line + text.count("\n", at, token.start()), token.start()
         if mark in "{[":
+            if len(place) == MAX_JSON_DEPTH:
+                return
             in_object.append(mark == "{")
             place.append("" if mark == "{" else 0)
             key_next = mark == "{"
@@ -53,6 +58,8 @@ def spots(text: str) -> Iterator[Spot]:
             key_next = in_object[-1]
             last = place[-1]
             place[-1] = last + 1 if isinstance(last, int) else last
+        elif not token["end"]:
+            return
         else:
             string = _decoded(mark)
             if key_next:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import logging
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 from louver.catalogue.files.folder import Folder, read_json
 from louver.catalogue.files.line_numbers import Place, line_of, spots
@@ -26,6 +27,7 @@ from louver.core.shaping.options import Shaping
 from louver.core.wrapper import text_wrapper, within
 from louver.errors import InvalidProjection, InvalidView, ProjectionLimit
 from louver.limits import MAX_VIEWS_STEPS
+from louver.shipped import folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.files.line_numbers import Spot
     from louver.core.json import Schema
+
 
 logger = logging.getLogger(__name__)
 
@@ -116,7 +119,8 @@ def _unshapeable(views: Views, view: View, schema: Schema) -> tuple[FieldPath, s
     select = view.shaping.select
     if select is None:
         return None
-    paths = known_fields.Known(kept)
+    # Of an output that looks wrapped, the derived schema says less than the declared one.
+    paths = known_fields.Known(kept if view.include or view.exclude or views.always else schema)
     for part in (select.at, *(source.path for _, source in select.members)):
         path = select.at if part is select.at else FieldPath((*select.at.steps, *part.steps))
         for meant in paths.unmatched(within(schema, (path,))).values():
@@ -178,3 +182,25 @@ def _line_of(text: str, problem: ViewMismatch) -> int | None:
 
 def _values(text: str, place: Place) -> Iterator[Spot]:
     return (spot for spot in spots(text) if spot.place[: len(place)] == place and not spot.is_key)
+
+
+# The view of a shipped file that a call without a request gets; a file may have none.
+COMPACT: Final = "compact"
+
+# `serverInfo.name` -> the folder of its views.
+FOLDERS: Final = {
+    "mcp-servers/everything": "server-everything",
+    "mcp-time": "mcp-server-time",
+    "memory-server": "server-memory",
+    "secure-filesystem-server": "server-filesystem",
+    "sequential-thinking-server": "server-sequential-thinking",
+}
+
+
+def ready_views(server: str | None) -> ViewFolder | None:
+    return None if server not in FOLDERS else _read(FOLDERS[server])
+
+
+@cache
+def _read(name: str) -> ViewFolder:
+    return ViewFolder(folder("views") / name)

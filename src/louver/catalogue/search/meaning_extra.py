@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -12,16 +13,27 @@ if TYPE_CHECKING:
 
     from louver.catalogue.search.word_vectors import WordVectors
 
+logger = logging.getLogger(__name__)
+
 
 def word_vectors(folder: Path | None = None) -> WordVectors | None:
-    """`None` without a folder if the extra is not installed; InvalidInput for a folder without a model."""
+    """`None` without a folder if the extra is not installed, or damaged; InvalidInput for a folder without a model."""
     if folder is not None:
         return _read(folder)
     try:
         from louver_meaning import MODEL
     except ModuleNotFoundError:
         return None
-    return _read(MODEL)
+    return _read_installed(MODEL)
+
+
+@lru_cache(maxsize=1)
+def _read_installed(folder: Path) -> WordVectors | None:
+    try:
+        return _read(folder)
+    except InvalidInput as error:
+        logger.warning("searches find tools by their words alone: %s", error.message)
+        return None
 
 
 @lru_cache(maxsize=4)

@@ -1,4 +1,4 @@
-"""Words: how the texts of tools, and queries, are split.
+"""Words: how the texts of tools, and queries, are split; the needs of a query; and words near a misspelt one.
 
     createIssue   create_issue   create-issue     create issue createissue
     HTTPServer    IDs    v2.0                     http server httpserver    ids    v2 0 v20
@@ -11,9 +11,15 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from string import ascii_lowercase, digits
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from louver.limits import MAX_WORD_CHARACTERS
+from louver.limits import MAX_NEEDS, MAX_WORD_CHARACTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+
 
 # Kana and Han: scripts without spaces.
 _UNSPACED = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -91,3 +97,51 @@ def _parts(chunk: str) -> tuple[str, ...]:
         else:
             parts.append(part.casefold())
     return tuple(parts)
+
+
+_SIGNS = ascii_lowercase + digits
+
+
+# All edits are looked up, some 75 a letter: comparing with every word would grow with the catalogue.
+def near(word: str, known: Container[str]) -> list[str]:
+    return sorted({slip for slip in _slips(word) if slip in known})
+
+
+def _slips(word: str) -> Iterator[str]:
+    # A longer one is no word of the index.
+    for at in range(len(word) + 1 if len(word) <= MAX_WORD_CHARACTERS else 0):
+        before, after = word[:at], word[at:]
+        yield before + after[1:]
+        yield before + after[1:2] + after[:1] + after[2:]
+        for sign in _SIGNS:
+            yield before + sign + after
+            yield before + sign + after[1:]
+
+
+_CLAUSE_END = re.compile(r";|(?<=[.!?])\s++|(?:,|(?<!\s))\s++(?:and\s++)?+then,?+\s++", re.IGNORECASE)
+
+# Words of a clause, without filler: fewer say too little for a ranking of their own.
+_MIN_WORDS = 2
+
+# Clauses of a line that are needs: of two, the whole line finds more.
+_MIN_CLAUSES = 3
+
+
+def needs_of(query: str) -> list[str]:
+    lines = _with_words(query.splitlines(), 1)
+    if len(lines) > 1:
+        return lines[:MAX_NEEDS]
+    # Lines that are equal, or have no word, are no further needs.
+    whole = lines[0] if lines else query
+    clauses = clauses_of(whole)
+    # The whole query finds more than its clauses, where they are about one thing.
+    return [whole, *clauses][:MAX_NEEDS] if len(clauses) >= _MIN_CLAUSES else [whole]
+
+
+def clauses_of(line: str) -> list[str]:
+    return _with_words(_CLAUSE_END.split(line), _MIN_WORDS)
+
+
+def _with_words(parts: Iterable[str], least: int) -> list[str]:
+    stripped = dict.fromkeys(part.strip() for part in parts)
+    return [part for part in stripped if len(query_terms(part)) >= least]

@@ -16,17 +16,17 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from louver.catalogue.policy.read_principal import read_caller
 from louver.cli import terminal
-from louver.cli.request import write
-from louver.cli.since import read_since
-from louver.server.audit.report import AuditReport
+from louver.cli.json_streams import write
+from louver.cli.parser import read_since
+from louver.policy.principal import read_caller
+from louver.steps.audit.report import AuditReport
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from louver.catalogue.policy.principal import Principal
-    from louver.server.audit.report import Total
+    from louver.policy.principal import Principal
+    from louver.steps.audit.report import Total
 
 _TEXTS: Final = ("server", "tool", "field", "principal", "last")
 _DIGEST: Final = 32  # characters of a principal's digest
@@ -43,7 +43,7 @@ def run(arguments: Namespace) -> int:
             for record in trail.records():
                 write(record.to_json())
             return 0
-        rows = {"tool": trail.by_tool, "principal": trail.by_principal, "field": trail.by_field}[arguments.by]()
+        rows = trail.totals(arguments.by)
     if arguments.json:
         write(rows)
     elif rows:

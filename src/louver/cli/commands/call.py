@@ -9,54 +9,48 @@ its views and policies apply.
 
 from __future__ import annotations
 
-import sys
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from http import HTTPStatus
-from math import inf
-from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, Final, TextIO, cast
+import asyncio
+from dataclasses import dataclass, replace
+from logging import CRITICAL
+from typing import TYPE_CHECKING, Any
 
-import httpx2
-from anyio import fail_after
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp.client.streamable_http import streamable_http_client
-from mcp_types import PARSE_ERROR
-
-from louver.cli import logs, servers, signals, terminal, tool_arguments
-from louver.cli.request import write
-from louver.client.wire import Wire
+from louver.cli import process, servers, terminal, tool_arguments, upstreams
+from louver.cli.json_streams import write
+from louver.cli.logs import StderrTail
 from louver.core import json
 from louver.core.nearest import did_you_mean
 from louver.core.projection.request import Projection
 from louver.errors import InvalidInput, InvalidProjection, LouverError
+from louver.gateway.clients.client import GatewayCaller
+from louver.gateway.clients.revisions import GATEWAY_IDENTITY, with_envelope
 from louver.limits import OPENING_TIMEOUT_S
-from louver.protocol.names import PROJECTION_LITERAL
-from louver.protocol.output import is_structured
-from louver.server.calls.unmatched import unmatched_in
+from louver.steps.calls.unmatched import unmatched_in
+from louver.wire.jsonrpc.errors import JsonRpcError
+from louver.wire.names import PROJECTION_LITERAL
+from louver.wire.output import is_structured
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncGenerator
 
-    from louver.gateway.config.model import UpstreamConfig
-
-
-_HTTP_TIMEOUT: Final = httpx2.Timeout(30, read=300)
-"""That of the SDK's own clients, in seconds."""
+    from louver.gateway.config.model import Config
+    from louver.gateway.gateway import Gateway, UpstreamState
 
 _NO_RECEIPT = (
     "this is not projected, since the server does not project: put the gateway before it, by `-- louver serve -- "
     "COMMAND` or `-- louver serve --url URL`"
 )
 
-_NO_TOKEN = ": it wants a token; give the file that holds it by --token"
+PATIENCE_S = 300.0
+"""How long a tool may be silent, in seconds: nobody else waits for it."""
+
+_UNAUTHORIZED = ("HTTP 401", "louver login --url URL")
+_NO_TOKEN = " (with a token: --token FILE)"
+_OWN = "louver: "
+"""How lines of `louver serve` begin, behind which the servers of a file are."""
 
 
 def run(arguments: Namespace) -> int:
     """Print the tool's answer; return 1 if it is an error, or is not projected although a projection was requested."""
-    logs.silence_libraries()
     request = _request(arguments)
     texts, given = tool_arguments.split(arguments.pairs), tool_arguments.from_json(arguments.json_args)
     _check_encodable([arguments.tool, texts, given, request])
@@ -65,16 +59,9 @@ def run(arguments: Namespace) -> int:
         # Refuse a malformed projection before it is sent.
         Projection.from_wire(request)
         meta = {PROJECTION_LITERAL: request}
-    server = servers.read_for_client(arguments, "--exposure", "full")
-    call = _Call(arguments.tool, texts, given, meta)
-    if arguments.config is None:
-        return signals.run(_run(server, call, as_json=arguments.json))
-    with TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
-        status = signals.run(_run(server, call, as_json=arguments.json, log=log))
-        if status != 0:
-            log.seek(0)
-            print(log.read(), end="", file=sys.stderr)
-    return status
+    config = servers.read_for_client(arguments, "--exposure", "full")
+    config = replace(config, upstreams=tuple(replace(each, timeout_seconds=PATIENCE_S) for each in config.upstreams))
+    return process.run(_run(config, _Call(arguments.tool, texts, given, meta), as_json=arguments.json))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +72,51 @@ class _Call:
     meta: dict[str, Any]
 
 
-async def _run(server: UpstreamConfig, call: _Call, *, as_json: bool, log: TextIO | None = None) -> int:
-    """Make the call; `log` gets what the process of the server writes to standard error."""
-    error_statuses: list[int] = []
+async def _run(config: Config, call: _Call, *, as_json: bool) -> int:
+    tail = StderrTail()
     try:
-        with fail_after(OPENING_TIMEOUT_S) as timeout:
-            async with Client(_client_target(server, error_statuses, log), mode="auto") as client:
-                timeout.deadline = inf
-                result = await _result(client, call)
+        async with upstreams.open_gateway(config, _open, stderr_tail=tail, log_level=CRITICAL) as (gateway, [state]):
+            if state.problem is not None:
+                hint = _NO_TOKEN if state.problem.endswith(_UNAUTHORIZED) else ""
+                terminal.print_stderr(f"the server cannot be opened: {state.problem}{hint}")
+                return 1
+            result = await _result(gateway, state, call)
     except TimeoutError:
         terminal.print_stderr(f"the server has not opened within {OPENING_TIMEOUT_S:g} s")
         return 1
-    except (OSError, MCPError, ExceptionGroup) as error:
-        terminal.print_stderr(f"the server cannot be opened: {_reason(error)}{_status_text(error_statuses)}")
-        return 1
-    if isinstance(result, InvalidInput):
-        raise result
-    if isinstance(result, MCPError | LouverError):
-        terminal.print_stderr(str(result))
-        return 1
+    status = 1 if result is None else _report(result, call, as_json=as_json)
+    for line in tail.lines_of(state.name) if status != 0 else ():
+        terminal.print_stderr(line.removeprefix(_OWN))
+    return status
+
+
+async def _open(gateway: Gateway) -> list[UpstreamState]:
+    async with asyncio.timeout(OPENING_TIMEOUT_S):
+        return await gateway.open()
+
+
+async def _result(gateway: Gateway, state: UpstreamState, call: _Call) -> dict[str, Any] | None:
+    """The server's own answer; `None`, and a line on standard error, if it refuses the call."""
+    tools = {tool["name"]: tool for tool in state.tools}
+    schema = tools[call.tool].get("inputSchema") if call.tool in tools else None
+    arguments = tool_arguments.typed(call.texts, call.given, schema)
+    result: dict[str, Any] | None = None
+    try:
+        session = await gateway.upstreams[state.name].session()
+        params = {"name": call.tool, "arguments": arguments, "_meta": call.meta}
+        result = await session.call(GatewayCaller(), "tools/call", with_envelope(params, GATEWAY_IDENTITY.envelope))
+    except (JsonRpcError, LouverError) as error:
+        terminal.print_stderr(error.message)
+    if (result is None or result.get("isError")) and tools and call.tool not in tools:
+        terminal.print_stderr(f"the server lists no tool {call.tool!r}{did_you_mean(call.tool, tools)}")
+    if result is not None and result.get("resultType") == "input_required":
+        terminal.print_stderr(f"tool {call.tool!r} asks for input first, which only a client with a user can give")
+        return None
+    return result
+
+
+def _report(result: dict[str, Any], call: _Call, *, as_json: bool) -> int:
+    """Print an answer; the exit status."""
     if as_json:
         write(result)
     else:
@@ -113,33 +126,6 @@ async def _run(server: UpstreamConfig, call: _Call, *, as_json: bool, log: TextI
         terminal.print_stderr(_NO_RECEIPT)
         return 1
     return 1 if is_error else 0
-
-
-async def _result(client: Client, call: _Call) -> dict[str, Any] | MCPError | LouverError:
-    """The answer as received. Errors are returned: raised here, they would leave the client in an exception group."""
-    wire, tools = Wire(client), dict[str, dict[str, Any]]()
-    try:
-        tools = await wire.tools()
-        schema = tools[call.tool].get("inputSchema") if call.tool in tools else None
-        result = await wire.call(call.tool, tool_arguments.typed(call.texts, call.given, schema), call.meta)
-    except (MCPError, LouverError) as error:
-        result = error
-    is_refused = not isinstance(result, dict) or bool(result.get("isError"))
-    if is_refused and tools and call.tool not in tools:
-        terminal.print_stderr(f"the server lists no tool {call.tool!r}{did_you_mean(call.tool, tools)}")
-    return result
-
-
-def _reason(error: BaseException) -> str:
-    """The text of the first error in a group."""
-    while isinstance(error, BaseExceptionGroup):
-        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
-    # After one protocol revision fails the client tries the other, and its second error explains nothing.
-    first = error.__context__ if isinstance(error, MCPError) and isinstance(error.__context__, MCPError) else error
-    if isinstance(first, MCPError) and first.code == PARSE_ERROR:
-        # The client's own message quotes the bytes received.
-        return "it answers with what is no message of JSON-RPC"
-    return str(first) or type(first).__name__
 
 
 def _show(result: dict[str, Any]) -> None:
@@ -159,39 +145,10 @@ def _show(result: dict[str, Any]) -> None:
             terminal.print_stderr("an option takes one field, and stands once for each")
 
 
-def _client_target(server: UpstreamConfig, error_statuses: list[int], log: TextIO | None) -> Any:
-    """The server as the SDK client takes it; the client itself does not report HTTP error statuses."""
-    if server.transport == "http":
-        return _http_transport(server, error_statuses)
-    command, *words = server.command
-    parameters = StdioServerParameters(command=command, args=words, env=dict(server.env))
-    return parameters if log is None else stdio_client(parameters, errlog=log)
-
-
-@asynccontextmanager
-async def _http_transport(server: UpstreamConfig, error_statuses: list[int]) -> AsyncGenerator[Any]:
-    async def record_status(response: httpx2.Response) -> None:
-        if response.status_code >= HTTPStatus.BAD_REQUEST:
-            error_statuses.append(response.status_code)
-
-    hooks = {"response": [record_status]}
-    async with (
-        httpx2.AsyncClient(headers=dict(server.headers), timeout=_HTTP_TIMEOUT, event_hooks=hooks) as http,
-        streamable_http_client(server.url, http_client=http) as streams,
-    ):
-        yield streams
-
-
-def _status_text(error_statuses: list[int]) -> str:
-    if not error_statuses:
-        return ""
-    return f" (HTTP {error_statuses[-1]}){_NO_TOKEN if error_statuses[-1] == HTTPStatus.UNAUTHORIZED else ''}"
-
-
 def _check_encodable(call: Any) -> None:
     """Refuse text that is not encodable as UTF-8, for which the client would raise an unrelated error."""
     try:
-        json.compact(call).encode()
+        json.check_encodable(call)
     except UnicodeEncodeError:
         raise InvalidInput(
             "half a surrogate pair, or a byte that the locale has no letter for, cannot be sent: expected whole "

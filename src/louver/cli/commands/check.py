@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from louver.catalogue.files.folder import read_json
 from louver.catalogue.files.line_numbers import last_line
 from louver.catalogue.files.views import SUFFIX
-from louver.cli import servers, signals, terminal, upstreams
-from louver.cli.commands.login import described
+from louver.cli import process, servers, terminal, upstreams
 from louver.core.json import members
 from louver.errors import InvalidPolicy, InvalidView
 
@@ -16,21 +15,21 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from pathlib import Path
 
-    from louver.catalogue.policy.policy import Policy
+    from louver.policy.policy import Policy
 
 _ADVICE: Final = 'to show them fields, add a last rule here: {"name": "others", "allow": ["FIELD"]}'
 
 
 def run(arguments: Namespace) -> int:
     """Print the servers, the problems found, and notes about policies; return 1 if there are problems."""
-    return signals.run(_run(arguments))
+    return process.run(_run(arguments))
 
 
 async def _run(arguments: Namespace) -> int:
     config = servers.read(arguments)
     if config.auth is not None:
         # Imported here: without tokens no cryptography is needed.
-        from louver.gateway.auth.authenticated import build_verifier
+        from louver.gateway.front.auth.authenticated import build_verifier
 
         build_verifier(config.auth)
     async with upstreams.open_gateway(config) as (gateway, states):
@@ -42,7 +41,7 @@ async def _run(arguments: Namespace) -> int:
     terminal.console().print(upstreams.table(states))
     for name, login in logins.items():
         if login is not None:
-            print(f"{name}: logged in {described(login)}")
+            print(f"{name}: logged in {login.described}")
     for line in [*problems, *(note for each in config.upstreams for note in _policy_notes(each.policy))]:
         terminal.print_stderr(line)
     return 1 if problems or any(state.problem is not None for state in states) else 0

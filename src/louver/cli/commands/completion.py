@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import shtab
 
+from louver.cli.json_streams import write_text
 from louver.cli.options import build_parser
-from louver.cli.request import write_text
 
 if TYPE_CHECKING:
     from argparse import Namespace

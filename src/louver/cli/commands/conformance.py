@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from louver.cli import servers, signals, terminal
-from louver.cli.request import write
+from louver.cli import process, servers, terminal
+from louver.cli.json_streams import write
 from louver.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -45,12 +45,12 @@ def run(arguments: Namespace) -> int:
     from louver_conformance.run import with_baseline
     from louver_conformance.session import Target
 
-    server = servers.read_for_client(arguments)
+    (server,) = servers.read_for_client(arguments).upstreams
     target = Target(url=server.url, headers=server.headers, command=server.command)
     fixture = Fixture.read(Path(arguments.fixture)) if arguments.fixture is not None else Fixture()
     known_failures = baseline.read(Path(arguments.baseline)) if arguments.baseline is not None else []
     report = with_baseline(
-        signals.run(check(target, revisions=arguments.era, groups=arguments.group, fixture=fixture)), known_failures
+        process.run(check(target, revisions=arguments.era, groups=arguments.group, fixture=fixture)), known_failures
     )
     if arguments.json:
         write(as_json(report))

@@ -12,6 +12,7 @@ import os
 import sys
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from itertools import groupby
 from subprocess import DEVNULL, PIPE
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,17 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from jsonschema import Draft202012Validator
 from mcp import Client, MCPError, StdioServerParameters
 from referencing import Registry
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
 
-from louver.cli import table
+from louver.cli import terminal
 from louver.core.json import compact, parse
-from louver.protocol.names import PROJECTION_LITERAL
+from louver.limits import CHARACTERS_A_TOKEN
+from louver.wire.names import PROJECTION_LITERAL
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
 
     from mcp_types import CallToolResult
 
@@ -36,6 +40,15 @@ _NEWEST = "2026-07-28"
 
 _SERVE = ["-m", "louver", "serve", "--example"]
 _TIMEOUT_S = 60  # for each server together with its calls
+
+_NEXT = f"""\
+Tokens are an estimate: characters / {CHARACTERS_A_TOKEN}. Each trimmed answer fits the schema
+that came with it, and the stock client of the MCP SDK accepts it.
+
+Next: one call, the gateway before a server, and what your own servers cost:
+  louver call get_issue number=7 --exclude body -- louver serve --example
+  louver serve -- npx -y @modelcontextprotocol/server-memory
+  louver doctor"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +135,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         print(json.dumps([row.to_json() for row in rows], indent=1))
     else:
-        table.show(rows)
+        _show(rows)
     return 0 if rows and all(row.is_as_expected for row in rows) else 1
 
 
@@ -200,3 +213,35 @@ def _output(answer: CallToolResult) -> Any:
         return answer.structured_content
     (block,) = answer.content
     return parse(block.text) if block.type == "text" else None
+
+
+def _show(rows: Sequence[Row]) -> None:
+    """Print a table per transport and revision, of 80 columns and 24 lines, then what failed, or what to do next."""
+    console = terminal.console()
+    for (transport, revision), group in groupby(rows, key=lambda row: (row.transport, row.revision)):
+        console.print(_table(f"The example server over {transport}, MCP {revision}", list(group)))
+    failed = [row for row in rows if not row.is_as_expected]
+    for row in failed:
+        label = f"{row.case.tool} over {row.transport}, {row.revision}"
+        console.print("[red]failed:[/red]", terminal.literal_text(f"{label}: {row.problem or 'see its row'}"))
+    if not failed:
+        console.print(f"\n{_NEXT}", highlight=False, soft_wrap=True)
+
+
+def _table(title: str, rows: list[Row]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table.show_edge, table.show_footer = False, True
+    full, kept = sum(len(row.full) for row in rows), sum(len(row.projected) for row in rows)
+    table.add_column("tool", "total", no_wrap=True)
+    table.add_column("the call asks for", no_wrap=True)
+    table.add_column("tokens", _tokens(full, kept), justify="right", no_wrap=True)
+    table.add_column("saved", f"{1 - kept / full:.1%}", justify="right")
+    for row in rows:
+        is_valid = row.valid and row.applied
+        saved = f"{row.saved:.1%}" if is_valid else "[red]invalid[/red]"
+        table.add_row(row.case.tool, row.case.wish, _tokens(len(row.full), len(row.projected)), saved)
+    return table
+
+
+def _tokens(full: int, kept: int) -> str:
+    return f"{terminal.tokens(full):,} → {terminal.tokens(kept):,}"

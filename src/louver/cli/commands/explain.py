@@ -15,24 +15,25 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from louver.catalogue.entry import definition_digest
 from louver.catalogue.files.folder import read_json
-from louver.catalogue.policy.policy import Policy, definition_digest
-from louver.catalogue.policy.read_principal import read_principal
-from louver.cli import servers, signals, terminal, upstreams
-from louver.cli.request import write
-from louver.cli.samples import unknown_tool_error
+from louver.cli import process, servers, terminal, upstreams
+from louver.cli.json_streams import write
+from louver.cli.upstreams import unknown_tool_error
 from louver.core.nearest import did_you_mean
 from louver.errors import InvalidInput, InvalidPolicy
-from louver.server.policy.explain import PLACEHOLDER_KEY, explain
+from louver.policy.policy import Policy
+from louver.policy.principal import read_principal
+from louver.steps.policy.explain import PLACEHOLDER_KEY, explain
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping
 
-    from louver.catalogue.policy.principal import Principal
     from louver.core.json import Schema
     from louver.gateway.config.model import Config
-    from louver.server.policy.explain import Explanation
+    from louver.policy.principal import Principal
+    from louver.steps.policy.explain import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def _tool(name: str, arguments: Namespace, config: Config | None) -> _Tool:
         return _Tool(name, {"name": name, "inputSchema": {}, "outputSchema": schema})
     if config is None:
         return _Tool(name)
-    definition = signals.run(_fetch_definition(name, config))
+    definition = process.run(_fetch_definition(name, config))
     return _Tool(name, definition, definition_digest(definition))
 
 

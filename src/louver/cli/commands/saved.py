@@ -13,17 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.cli import terminal
-from louver.cli.request import write
-from louver.cli.since import read_since
-from louver.cli.state import SAVINGS, state
+from louver.cli.json_streams import write
+from louver.cli.parser import read_since
+from louver.cli.process import SAVINGS, state
 from louver.errors import InvalidInput
-from louver.limits import CHARACTERS_A_TOKEN, MAX_CHARTED_DAYS
-from louver.server.savings.report import SavingsReport
+from louver.limits import CHARACTERS_A_TOKEN
+from louver.steps.savings.report import SavingsReport
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from rich.console import Console
+
+MAX_CHARTED_DAYS = 30
+"""Days in the chart of `louver saved`: a screen of bars."""
+
 
 _NAMES: Final = ("server", "tool", "view", "day")
 _WIDE: Final = 110  # columns of a terminal that has room for everything
@@ -89,8 +93,6 @@ def _numbers(row: dict[str, Any], arrow: str) -> tuple[str, str, str, str]:
 def _show_chart(console: Console, days: list[dict[str, Any]]) -> None:
     from rich.table import Table
 
-    from louver.cli.bar_chart import bar
-
     saved = {row["day"]: row["savedTokens"] for row in days}
     last = date.fromisoformat(days[-1]["day"])
     number = min(MAX_CHARTED_DAYS, (last - date.fromisoformat(days[0]["day"])).days + 1)
@@ -103,5 +105,5 @@ def _show_chart(console: Console, days: list[dict[str, Any]]) -> None:
     chart.add_column(width=width, no_wrap=True)
     for day in shown:
         tokens = saved.get(day, 0)
-        chart.add_row(day, f"{tokens:,}", bar(console, width * tokens / most) if tokens > 0 else "")
+        chart.add_row(day, f"{tokens:,}", terminal.bar(console, width * tokens / most) if tokens > 0 else "")
     console.print(chart)

@@ -20,28 +20,52 @@ from errno import EBADF
 from fcntl import F_GETFL, fcntl
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from louver.catalogue.policy.principal import NOBODY
 from louver.cli import logs, servers, upstreams
 from louver.cli.listen_address import MAX_PORT, ListenAddress
-from louver.cli.signals import by_signal
-from louver.cli.state import LOGINS, SAVINGS, state
+from louver.cli.process import CATALOGUES, LOGINS, SAVINGS, by_signal, state
+from louver.concurrency import stalls
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.gateway import Gateway
-from louver.limits import FOLLOWED_S, MAX_INTEGER_DIGITS
-from louver.server.request import Identity
+from louver.limits import MAX_INTEGER_DIGITS
+from louver.policy.principal import NOBODY
+from louver.seams import plugged_in
+from louver.steps.request import Identity
 
 if TYPE_CHECKING:
+    import socket
     from argparse import Namespace
     from collections.abc import AsyncGenerator, Callable, Coroutine
 
     from louver.cli.listener import HttpListener
-    from louver.cli.workers import ServingWorker
-    from louver.gateway.auth.settings import Auth
+    from louver.gateway.config.auth import Auth
+    from louver.gateway.config.model import Config
     from louver.gateway.config.reload import ConfigFile
+    from louver.gateway.gateway import Replica
+
+FOLLOWED_S = 1.0
+"""How often the configuration file is checked for changes, in seconds."""
+
 
 logger = logging.getLogger(__name__)
+
+
+class ServingWorker(Protocol):
+    """One of the processes of `--workers`, seen by itself."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def socket(self) -> socket.socket: ...
+
+    @property
+    def replica(self) -> Replica: ...
+
+    def end_with_parent(self, end: Callable[[], None]) -> None:
+        """Call `end` if the process that starts workers dies."""
+        ...
 
 
 def run(arguments: Namespace) -> int:
@@ -59,8 +83,7 @@ def run(arguments: Namespace) -> int:
         _serve_example(_listener(arguments, address, None), minimal=arguments.exposure == "minimal")
         return 0
     logs.configure(arguments.log)
-    file = None if arguments.config is None else config_file(arguments)
-    config = servers.read(arguments) if file is None else file.current
+    file, config = configuration(arguments)
     if arguments.workers > 1 and config.replica_url:
         raise InvalidInput("--workers has processes that share one address: leave out 'replicaUrl', or --workers")
     listener = _listener(arguments, address, config.auth)
@@ -73,18 +96,18 @@ def run(arguments: Namespace) -> int:
         ready_views=arguments.ready_views,
         can_reload=file is not None,
         # With tokens, several principals share the upstreams.
-        catalogues=state("catalogue") if listener is None or config.auth is None else None,
+        catalogues=state(CATALOGUES) if listener is None or config.auth is None else None,
         savings=state(SAVINGS),
         logins=state(LOGINS),
     )
     if metrics is not None and arguments.workers == 1:
         _serve_metrics(metrics)
     if listener is None:
-        asyncio.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
+        stalls.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
     elif arguments.workers > 1:
         return _serve_by_workers(make_gateway, file, listener, arguments.workers, metrics)
     else:
-        asyncio.run(gateway_over_http(make_gateway, file, listener))
+        stalls.run(gateway_over_http(make_gateway, file, listener))
     return 0
 
 
@@ -147,7 +170,7 @@ async def _gateway_over_stdio(
             exit_stack.callback(report_task.cancel)
 
     # Imported here, as below: each front only where it is used.
-    from louver.gateway.serve.stdio import serve_stdio
+    from louver.gateway.front.stdio import serve_stdio
 
     gateway = make_gateway(single_client=True, on_opened=on_opened)
     if sys.stdin.isatty() and not logs.is_json():
@@ -168,7 +191,7 @@ async def gateway_over_http(
     listener: HttpListener,
     worker: ServingWorker | None = None,
 ) -> None:
-    from louver.gateway.serve.http import serve
+    from louver.gateway.front.http import serve
 
     sockets = listener.sockets if worker is None else (listener.sockets[worker.number], worker.socket)
     is_reporting = worker is None or worker.number == 0
@@ -197,22 +220,16 @@ def _serve_by_workers(
     count: int,
     metrics: ListenAddress | None,
 ) -> int:
-    # Imported here: most gateways are one process.
-    from louver.cli.workers import Workers
-
     def serve(worker: ServingWorker) -> None:
         if metrics is not None:
             _serve_metrics(replace(metrics, port=metrics.port + worker.number))
-        asyncio.run(gateway_over_http(make_gateway, file, listener, worker))
+        stalls.run(gateway_over_http(make_gateway, file, listener, worker))
 
-    return Workers(count, serve).run()
+    return plugged_in("team.workers:Workers")(count, serve).run()
 
 
 def _serve_metrics(address: ListenAddress) -> None:
-    # Imported here: it needs an extra.
-    from louver.cli.metrics_endpoint import serve_metrics
-
-    serve_metrics(address)
+    plugged_in("team.metrics_endpoint:serve_metrics")(address)
 
 
 @asynccontextmanager
@@ -228,11 +245,15 @@ async def _gateway_lifetime(gateway: Gateway, file: ConfigFile | None) -> AsyncG
         await gateway.close()
 
 
-def config_file(arguments: Namespace) -> ConfigFile:
+def configuration(arguments: Namespace) -> tuple[ConfigFile | None, Config]:
+    """The configuration that the options name, and its file, if it has one, to follow."""
+    if arguments.config is None:
+        return None, servers.read(arguments)
     # Imported here, as in `servers.read`.
     from louver.gateway.config.reload import ConfigFile
 
-    return ConfigFile(Path(arguments.config), server=arguments.server)
+    file = ConfigFile(Path(arguments.config), server=arguments.server)
+    return file, file.current
 
 
 @asynccontextmanager

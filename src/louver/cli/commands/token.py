@@ -13,10 +13,10 @@ import secrets
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from louver.cli.request import write_text
+from louver.cli.json_streams import write_text
 from louver.core.json import compact
 from louver.errors import InvalidInput
-from louver.gateway.auth.static import digest_of
+from louver.gateway.front.auth.static import digest_of
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -6,61 +6,87 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from louver.catalogue.search.document import alone
 from louver.catalogue.search.meaning_extra import word_vectors
-from louver.catalogue.search.ranking import Ranking
-from louver.cli import servers, signals, terminal, upstreams
-from louver.cli.request import write
+from louver.catalogue.search.ranking import Ranking, alone
+from louver.cli import process, servers, terminal, upstreams
+from louver.cli.json_streams import write
+from louver.cli.process import SAVINGS, state
 from louver.core.json import compact
 from louver.gateway.routing.aggregate import SEPARATOR, split_name
 from louver.limits import CHARACTERS_A_TOKEN, MATCHES_A_PAGE
-from louver.protocol.names import QUERY
-from louver.protocol.query import queried
+from louver.wire.names import QUERY
+from louver.wire.requests import queried
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
     from pathlib import Path
 
+    from louver.gateway.config.model import Config
     from louver.gateway.gateway import Gateway, UpstreamState
 
 
 def run(arguments: Namespace) -> int:
     """Print the tools, or the matches of a query; return 1 if a server is unavailable."""
-    return signals.run(_run(arguments))
+    return process.run(_run(arguments))
 
 
 async def _run(arguments: Namespace) -> int:
     query = None if arguments.query is None else queried({QUERY: arguments.query})
     config = servers.read(arguments)
     async with upstreams.open_gateway(config) as (gateway, states):
-        rows = [_row(gateway, state, tool) for state in states for tool in state.tools]
+        rows = [_row(gateway, each, tool) for each in states for tool in each.tools]
+    if config.exposure == "deferred":
+        _add_listing(config, rows)
     if query is not None:
         rows = _ranked(query, config.meaning, gateway, states, rows)
     if arguments.json:
         write(rows)
     else:
         _show(states, rows)
-    return 1 if any(state.problem is not None for state in states) else 0
+    return 1 if any(each.problem is not None for each in states) else 0
 
 
-def _row(gateway: Gateway, state: UpstreamState, tool: dict[str, Any]) -> dict[str, Any]:
+def _row(gateway: Gateway, of: UpstreamState, tool: dict[str, Any]) -> dict[str, Any]:
     size = len(compact(tool).encode("utf-8", "backslashreplace"))
     return {
-        "server": state.name,
+        "server": of.name,
         "tool": tool["name"],
         "bytes": size,
         "tokens": terminal.tokens(size),
-        "projectable": gateway.is_declared(state.name, tool),
-        "views": gateway.views_of(state.name, tool),
+        "projectable": gateway.is_declared(of.name, tool),
+        "views": gateway.views_of(of.name, tool),
     }
+
+
+def _add_listing(config: Config, rows: Sequence[dict[str, Any]]) -> None:
+    """Add to each row whether the tool is listed, and why."""
+    # Lazy import: only this exposure needs it.
+    from louver.gateway.builtin.deferred import choose_pinned, choose_used
+    from louver.steps.savings.use import read_use
+
+    names = {_name(config, row): (row["server"], row["tool"]) for row in rows}
+    if config.pinned is not None:
+        listed, reason = choose_pinned(config.pinned, [*names]), "pinned"
+    else:
+        file = state(SAVINGS) if config.savings is None else config.savings or None
+        servers = {row["server"] for row in rows}
+        listed = {*names} if file is None else choose_used(read_use(file), names.__getitem__, lambda: servers, [*names])
+        reason = "in use" if len(listed) < len(names) else "listed"
+    for row in rows:
+        row["listing"] = reason if _name(config, row) in listed else "deferred"
+
+
+def _name(config: Config, row: dict[str, Any]) -> str:
+    """A tool's name as clients have it."""
+    return row["tool"] if len(config.upstreams) == 1 else f"{row['server']}{SEPARATOR}{row['tool']}"
 
 
 def _ranked(
     query: str, meaning: Path | None, gateway: Gateway, states: Sequence[UpstreamState], rows: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """The rows of matching tools, best first, with their scores."""
-    listed = [(state.name, tool) for state in states for tool in state.tools]
+    listed = [(each.name, tool) for each in states for tool in each.tools]
     tools = [{**tool, "name": f"{server}{SEPARATOR}{tool['name']}"} for server, tool in listed]
     terms = {
         named["name"]: gateway.search_terms_of(server, tool)
@@ -98,12 +124,14 @@ def _table(rows: Sequence[dict[str, Any]], *, is_ranked: bool, width: int) -> Ta
     tools.add_column("tool", overflow="fold", no_wrap=fits)
     for heading in ("score", "bytes", "tokens") if is_ranked else ("bytes", "tokens"):
         tools.add_column(heading, justify="right")
-    for heading in ("projectable", "views"):
+    has_listing = "listing" in rows[0]
+    for heading in ("listing", "projectable", "views") if has_listing else ("projectable", "views"):
         tools.add_column(heading)
     for row in rows:
         score = [f"{row['score']:.3g}"] if is_ranked else []
         projectable = "yes" if row["projectable"] else "as JSON text"
         counts = (str(row["bytes"]), str(row["tokens"]))
-        cells = (row["server"], row["tool"], *score, *counts, projectable, ", ".join(row["views"]))
+        listing = [row["listing"]] if has_listing else []
+        cells = (row["server"], row["tool"], *score, *counts, *listing, projectable, ", ".join(row["views"]))
         tools.add_row(*map(terminal.literal_text, cells))
     return tools

@@ -1,23 +1,30 @@
-"""The parts of a value at a path: what an include of the path keeps whole.
+"""The parts of a value at a path: what an include of the path keeps whole; and the longest array, with a page of it.
 
     items.id of {"items": [{"id": 1}, {"x": 2}, {"id": [3]}]}    is    1, [3]
 
-Law: the same parts are found in what an include of the path keeps (`tests/core/test_find.py`).
+Law: the same parts are found in what an include of the path keeps (`tests/core/paths/test_find.py`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, Final
 
 from louver.core.json import is_array, is_object
 from louver.core.paths.path import FieldPath
-from louver.limits import MAX_ARRAY_LEVELS, MAX_AUDITED_FIELDS, MAX_SEGMENTS
+from louver.limits import MAX_ARRAY_LEVELS, MAX_SEGMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Set
 
     from louver.core.json import Json
     from louver.core.paths.path import Step
+
+
+MAX_AUDITED_FIELDS = 256
+"""Fields of one answer that an audit record names. A value can have a name for each row."""
 
 
 def at_path(value: Json, path: FieldPath) -> Iterator[Json]:
@@ -57,17 +64,95 @@ def fields_of(value: Json, names: Set[str]) -> tuple[str, ...]:
     """Paths of all scalars and empty members, sorted, at most `MAX_AUDITED_FIELDS`; a name not in `names` is `*`."""
     level: dict[tuple[Step, ...], list[Json]] = {(): [value]}
     found: set[tuple[Step, ...]] = set()
-    # Level by level, all parts of one path together: a long list costs one step for each element.
+    # Level by level, all parts of one path together.
     while level and len(found) <= MAX_AUDITED_FIELDS:
         below: dict[tuple[Step, ...], list[Json]] = {}
         for steps, values in level.items():
-            for each in values:
-                if is_object(each) and each and len(steps) < MAX_SEGMENTS:
+            kinds = set(map(type, values))
+            if kinds <= _SCALARS or len(steps) == MAX_SEGMENTS:
+                found.add(steps)
+                continue
+            objects = [each for each in values if is_object(each) and each]
+            arrays = [] if kinds == {dict} else [each for each in values if is_array(each) and each]
+            if len(objects) + len(arrays) < len(values):
+                found.add(steps)
+            if shared := _shared_names(objects, names):
+                for name, members in _columns(objects, shared):
+                    below.setdefault((*steps, name), []).extend(members)
+            else:
+                for each in objects:
                     for name, member in each.items():
-                        below.setdefault((*steps, name if name in names else None), []).append(member)
-                elif is_array(each) and each and len(steps) < MAX_SEGMENTS:
-                    below.setdefault((*steps, None), []).extend(each)
-                elif steps or not (is_object(each) or is_array(each)):
-                    found.add(steps)
+                        path = (*steps, name if name in names else None)
+                        if type(member) in _SCALARS:
+                            found.add(path)
+                        else:
+                            below.setdefault(path, []).append(member)
+            if arrays:
+                below.setdefault((*steps, None), []).extend(chain.from_iterable(arrays))
         level = below
-    return tuple(sorted(str(FieldPath(steps)) for steps in found))[:MAX_AUDITED_FIELDS]
+    # An empty object, or an empty array, has no fields.
+    return tuple(sorted(map(_text, found if value not in ({}, []) else ())))[:MAX_AUDITED_FIELDS]
+
+
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+
+
+def _shared_names(objects: list[dict[str, Json]], names: Set[str]) -> Set[str]:
+    """The names that the objects have, by which to go through all at once; none if they share few, or are one."""
+    if len(objects) < 2:
+        return frozenset()
+    known = names & set[str]().union(*objects)
+    return known if len(known) * len(objects) <= 2 * sum(map(len, objects)) else frozenset()
+
+
+def _columns(objects: list[dict[str, Json]], names: Set[str]) -> Iterator[tuple[Step, list[Json]]]:
+    """The members of all objects, by name; those of other names together."""
+    left = sum(map(len, objects))
+    for name in names:
+        members = [each[name] for each in objects if name in each]
+        left -= len(members)
+        yield name, members
+    if left:
+        yield None, [member for each in objects for name, member in each.items() if name not in names]
+
+
+@lru_cache(maxsize=4096)
+def _text(steps: tuple[Step, ...]) -> str:
+    return str(FieldPath(steps))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An array, and the names that lead to it; arrays on the way are looked through."""
+
+    names: tuple[str, ...]
+    items: list[Json]
+
+    @property
+    def path(self) -> FieldPath:
+        return FieldPath(self.names)
+
+
+def longest(value: Json, *, within_arrays: bool) -> Found | None:
+    """The longest array of a value, the first of several; `None` if there is none."""
+    found: Found | None = None
+    todo: list[tuple[tuple[str, ...], Json]] = [((), value)]
+    while todo:
+        steps, part = todo.pop()
+        if is_object(part):
+            todo += [
+                ((*steps, name), below) for name, below in reversed(part.items()) if isinstance(below, dict | list)
+            ]
+        elif is_array(part):
+            if found is None or len(part) > len(found.items):
+                found = Found(steps, part)
+            if within_arrays:
+                todo += [(steps, below) for below in reversed(part) if isinstance(below, dict | list)]
+    return found
+
+
+def with_items(value: Json, names: tuple[str, ...], items: list[Json]) -> Json:
+    """A copy of `value` with other elements in the array that `names` lead to."""
+    if not names:
+        return items
+    return {**value, names[0]: with_items(value[names[0]], names[1:], items)}

@@ -83,14 +83,25 @@ def exclude_mask(paths: Iterable[FieldPath]) -> Mask:
     return _Automaton(paths, exclude=True).build()
 
 
+def mask_steps(paths: Iterable[FieldPath], most: int, *, exclude: bool) -> int | None:
+    """How many steps a mask takes to make; None if more than `most`, which are not done."""
+    automaton = _Automaton(paths, exclude=exclude, most=most)
+    try:
+        automaton.build()
+    except ProjectionLimit:
+        return None
+    return automaton.steps
+
+
 class _Automaton:
     """The paths as a prefix tree, and its determinised states."""
 
     # A position of the tree has named edges and one wildcard edge, which move differently at an array. So a state is a
     # set of `2 * position` (the names of that position) and `2 * position + 1` (its wildcard).
 
-    def __init__(self, paths: Iterable[FieldPath], *, exclude: bool) -> None:
+    def __init__(self, paths: Iterable[FieldPath], *, exclude: bool, most: int | None = None) -> None:
         self.exclude = exclude
+        self.most = MAX_MASK_STEPS if most is None else most
         self.names: list[dict[str, int]] = [{}]
         self.wild: dict[int, int] = {}
         self.ends: set[int] = set()
@@ -158,10 +169,13 @@ class _Automaton:
                     state.add(2 * at + 1)
                 # In an exclude a wildcard that is not last may also take no step.
                 at = below if self.exclude else None
-        self.steps += len(state) + 1
-        if self.steps > MAX_MASK_STEPS:
-            raise _too_many()
+        self._count(len(state) + 1)
         return state
+
+    def _count(self, steps: int) -> None:
+        self.steps += steps
+        if self.steps > self.most:
+            raise _too_many()
 
     def _members(self, state: frozenset[int]) -> tuple[dict[str, set[int] | None], set[int] | None]:
         always: set[int] = set()
@@ -172,6 +186,7 @@ class _Automaton:
             else:
                 for name, below in self.names[part >> 1].items():
                     named.setdefault(name, set()).add(below)
+        self._count(len(self.deep))
         children = {name: self._enter(below | always) for name, below in named.items()}
         children.update(dict.fromkeys(self.deep, None))
         return children, self._enter(always)
@@ -188,7 +203,7 @@ class _Automaton:
             if entered is None:
                 return None
             kept |= entered
-        self.steps += len(kept)
+        self._count(len(kept))
         return kept
 
 

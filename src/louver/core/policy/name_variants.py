@@ -16,14 +16,19 @@ from typing import TYPE_CHECKING, Any
 from louver.core.json import is_array, is_object, levels, strings
 from louver.core.paths.mask import NONE, Mask, remade
 from louver.core.paths.path import FieldPath
-from louver.core.schema.references import HOLDING, HOLDING_NAMED
+from louver.core.schema.applicators import HOLDING_SCHEMA_MAP, HOLDING_SCHEMAS
 from louver.errors import ProjectionLimit
-from louver.limits import MAX_KEPT_NAME, MAX_TWIN_PATHS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from louver.core.json import Json, Schema
+
+MAX_KEPT_NAME = 256
+"""Longest name that is cached with its normalised form, in characters."""
+
+MAX_TWIN_PATHS = 1024
+"""Denied paths of one rule, with all variants of their names. A schema has few variants, if any."""
 
 
 # Invisible, though not of category Cc or Cf.
@@ -112,9 +117,9 @@ def arguments_in(schema: Schema) -> set[str]:
         elif is_object(value):
             for keyword, argument in value.items():
                 names |= _named(keyword, argument)
-                if keyword in HOLDING:
+                if keyword in HOLDING_SCHEMAS:
                     todo.append(argument)
-                elif keyword in HOLDING_NAMED and is_object(argument):
+                elif keyword in HOLDING_SCHEMA_MAP and is_object(argument):
                     todo += argument.values()
     return names
 

@@ -11,6 +11,7 @@ name. In scripts that do not set words apart, a name is revealed wherever it sta
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import TYPE_CHECKING
 
 from louver.core.json import is_array, is_object
@@ -53,11 +54,11 @@ class Names:
         self._shown = frozenset(shown)
         keys = sorted({name for name in names if key_of(name)}, key=len, reverse=True)
         patterns = dict.fromkeys(pattern for name in keys for pattern in _patterns(name))
-        # The boundary is looked for once, not for each name.
+        # Boundaries are looked for, and compiled, once for all names and not for each.
         groups = [
-            f"{_BEFORE if is_bounded else ''}(?:{'|'.join(found)})"
-            for is_bounded in (True, False)
-            if (found := [pattern for pattern, bounded in patterns if bounded is is_bounded])
+            f"{before}(?:{'|'.join(found)}){after}"
+            for before, after in product((_BEFORE, ""), (_AFTER, ""))
+            if (found := [words for *around, words in patterns if around == [before, after]])
         ]
         self._pattern = re.compile("|".join(groups)) if groups else None
 
@@ -93,15 +94,20 @@ def _readings(text: str) -> set[str]:
     return readings
 
 
-def _patterns(name: str) -> list[tuple[str, bool]]:
-    """The patterns of a name in the key of a text, each with whether it begins where a word does."""
+def _patterns(name: str) -> list[tuple[str, str, str]]:
+    """The patterns of a name in the key of a text, each after the boundaries that it has: before it, and after it."""
     key = key_of(name)
-    found = [(f"{re.escape(key)}{_after(key)}", not _IS_UNSPACED.match(key))]
+    found = [(*_boundaries(key, key), re.escape(key))]
     words = _WORD.findall(key_of(_WORD_END.sub(" ", _CONTROLS.sub(" ", name))))
     if words:
         inflected = r"[\W_]*".join([*map(re.escape, words[:-1]), _inflected(words[-1])])
-        found.append((f"{inflected}{_after(words[-1])}", not _IS_UNSPACED.match(words[0])))
+        found.append((*_boundaries(words[0], words[-1]), inflected))
     return found
+
+
+def _boundaries(first: str, last: str) -> tuple[str, str]:
+    """Whether a word begins before `first`, and ends after `last`."""
+    return "" if _IS_UNSPACED.match(first) else _BEFORE, "" if _IS_UNSPACED.match(last[-1:]) else _AFTER
 
 
 def _inflected(word: str) -> str:
@@ -118,10 +124,6 @@ def _inflected(word: str) -> str:
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
         return f"{re.escape(word[:-1])}s?"
     return f"{re.escape(word)}(?:e?s)?"
-
-
-def _after(text: str) -> str:
-    return "" if _IS_UNSPACED.match(text[-1:]) else _AFTER
 
 
 def _character(found: re.Match[str]) -> str:

@@ -20,7 +20,7 @@ from louver.core.cached import cached_property
 from louver.core.json import Json, canonical, is_object
 from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask, remade
 from louver.core.paths.path import FieldPath, fold
-from louver.core.policy.embedded_json import Denial, prune_strings
+from louver.core.policy.embedded_json import Denial, InProse, prune_strings
 from louver.core.policy.masking import HIDDEN, hidden, hide
 from louver.core.policy.name_variants import arguments_in, keyed, names_in, twinned, with_twins
 from louver.core.policy.redacted_schema import redact_schema
@@ -28,10 +28,10 @@ from louver.core.policy.revealed_names import Names
 from louver.core.project import project
 from louver.core.schema import known_fields
 from louver.core.schema.derive import Derived, derive
-from louver.core.wrapper import TEXT_WRAPPERS, WRAPPER, is_wrapped, within, within_text
+from louver.core.wrapper import TEXT_WRAPPERS, WRAPPER, around_or_not, is_wrapped, within, within_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from louver.core.json import Schema
 
@@ -70,11 +70,20 @@ class Visibility:
 
     # No schema mentions a denied name. A denied name covers all of its variants, an allowed name just itself.
     # `key` is the secret of pseudonyms. `wrapper` is the property with the values as JSON text; paths may include it.
+    # With a schema too, the values are JSON text that has the wrapper, as structured content has.
 
-    def __init__(self, fields: Fields, schema: Schema | None, key: bytes = b"", wrapper: str | None = None) -> None:
+    def __init__(
+        self,
+        fields: Fields,
+        schema: Schema | None,
+        key: bytes = b"",
+        wrapper: str | None = None,
+        in_prose: InProse = "prune",
+    ) -> None:
         self._source: Schema = True if schema is None else schema
         self._wrapped = schema is not None and is_wrapped(schema)
         self._key = key
+        self._in_prose: InProse = in_prose
         names = names_in(self._source)
         self._named = {
             step
@@ -83,7 +92,7 @@ class Visibility:
             if step is not None
         }
         if wrapper is not None:
-            fields = _fields_in_text(fields, wrapper)
+            fields = _fields_in_text(fields, wrapper) if schema is None else _denied_twice(fields, wrapper)
         steps = self._steps_of(fields, names)
         shown = [step for step in steps if step.mask is not ALL]
         self._steps = sorted(shown, key=lambda step: (_ORDER.index(step.does), step.mask.exclude))
@@ -106,7 +115,7 @@ class Visibility:
                 value = {**rest, WRAPPER: step.of(value[WRAPPER], step.mask.child(WRAPPER))}
             else:
                 value = step.of(value, step.mask)
-        return prune_strings(value, self._denials)
+        return prune_strings(value, self._denials, self._in_prose)
 
     @cached_property
     def schema(self) -> Schema:
@@ -178,6 +187,9 @@ class Visibility:
         return steps
 
     def _denial_masks(self, paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
+        if self._source is True:
+            # A value that no schema describes may be a wrapper. The schema, of anything, needs not say so.
+            return _value_mask(around_or_not(paths), out), _written_mask(within(self._source, paths), names, out)
         masks = _denial_masks(within(self._source, paths), names, out)
         if not self._wrapped:
             return masks
@@ -222,14 +234,22 @@ def _hiding(
 
 def _denial_masks(paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
     """The masks of denied paths: by name variants for values, by the schema's own names for schemas."""
+    return _value_mask(paths, out), _written_mask(paths, names, out)
+
+
+def _value_mask(paths: Iterable[FieldPath], out: Mask) -> Mask:
+    return twinned(exclude_mask(keyed(paths)), out)
+
+
+def _written_mask(paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> Mask:
     written = exclude_mask(with_twins(paths, names))
-    return twinned(exclude_mask(keyed(paths)), out), (written if out is NONE else remade(written, out))
+    return written if out is NONE else remade(written, out)
 
 
 def _text_mask(paths: tuple[FieldPath, ...], out: Mask) -> Mask:
     """The mask of denied paths for JSON in any string: from its root, with or without a wrapper's name."""
     unwrapped = (path for name in TEXT_WRAPPERS for path in within_text(name, paths) if path.steps)
-    return twinned(exclude_mask(keyed(fold((*paths, *unwrapped)))), out)
+    return _value_mask(around_or_not((*paths, *unwrapped)), out)
 
 
 def _around(wrapper: Mask, beside: Mask) -> Mask:
@@ -252,6 +272,12 @@ def _fields_in_text(fields: Fields, wrapper: str) -> Fields:
         return fold((*paths, *around))
 
     return Fields(within.allow, both("deny"), both("mask"), both("hash"))
+
+
+def _denied_twice(fields: Fields, wrapper: str) -> Fields:
+    """A rule for JSON text that begins with the wrapper, or has a member of its name: denials apply to both."""
+    within = fields.each(lambda paths: fold((*paths, *within_text(wrapper, paths))))
+    return Fields(fields.allow, within.deny, within.mask, within.hash)
 
 
 def _reaches(mask: Mask, path: FieldPath, node: Mask) -> bool:

@@ -12,15 +12,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.core.json import compact, is_array, is_object
+from louver.core.json import compact_bytes, is_array, is_object
 from louver.core.paths.path import FieldPath
-from louver.limits import MAX_INFERRED_NAMES, MAX_WEIGHED_DEPTH
+from louver.limits import MAX_INFERRED_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from louver.core.json import Json
     from louver.core.paths.path import Step
+
+MAX_WEIGHED_DEPTH = 6
+"""Names deep that fields are measured, each again as a part of its parents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ def weigh(value: Json) -> list[Weight]:
 
 
 def size_of(value: Json) -> int:
-    return len(compact(value).encode("utf-8", "surrogatepass"))
+    return len(compact_bytes(value))
 
 
 @dataclass(slots=True)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from louver.core.json import is_array, is_object
 from louver.core.preview.field_sizes import size_of, weigh
 from louver.core.wrapper import WRAPPER
-from louver.limits import HEAVY_CHARACTERS, MAX_PREVIEW_BYTES, MAX_SCALAR_BYTES, MAX_SHAPE_FIELDS, MAX_SUGGESTED_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +18,19 @@ if TYPE_CHECKING:
     from louver.core.json import Json
     from louver.core.paths.path import FieldPath
     from louver.core.preview.field_sizes import Weight
+
+MAX_SHAPE_FIELDS = 200
+"""Fields that a preview lists. A value with more is a map, or is read in parts."""
+
+HEAVY_CHARACTERS = 200
+"""Longest text of a field that a suggested view keeps, in characters: a sentence or two."""
+
+MAX_PREVIEW_BYTES = 600
+MAX_SUGGESTED_BYTES = 250
+"""JSON of a kept result's preview, and within it of the suggested view; a larger view is left out."""
+
+MAX_SCALAR_BYTES = 200
+"""JSON of the scalars that are shown of a kept result, in bytes."""
 
 
 def preview(value: Json, size: int) -> dict[str, Any]:

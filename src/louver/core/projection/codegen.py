@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from louver.core.paths.mask import ALL, NONE, Mask
 from louver.core.projection.specialise import NotSpecial
 from louver.core.schema import type_bounds
-from louver.limits import MAX_GENERATED_DEPTH, MAX_GENERATED_LINES
+from louver.limits import MAX_GENERATED_DEPTH, MAX_GENERATED_LINES, MAX_GENERATED_LOOPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from louver.core.json import Json
-    from louver.core.projection.shape import Shape
+    from louver.core.projection.specialise import Shape
 
 
 def generated(
@@ -48,6 +48,7 @@ class _Source:
         self._lines: list[str] = []
         self._names = 0
         self._parts = 0
+        self._loops = 0
 
     def function(self, shape: Shape) -> str:
         if self._is_plain(shape):
@@ -60,7 +61,7 @@ class _Source:
         return "\n".join(["def keep(value):", "    try:", *self._lines, *ending])
 
     def _line(self, indent: int, text: str) -> None:
-        if len(self._lines) == MAX_GENERATED_LINES or indent > MAX_GENERATED_DEPTH:
+        if len(self._lines) == MAX_GENERATED_LINES or indent > 2 * MAX_GENERATED_DEPTH:
             raise NotSpecial
         self._lines.append("    " * indent + text)
 
@@ -198,6 +199,10 @@ class _Source:
             element, kept = self._name(), self._name()
             self._line(indent, f"{target} = []")
             self._line(indent, f"for {element} in {value}:")
+            self._loops += 1
+            if self._loops > MAX_GENERATED_LOOPS:
+                raise NotSpecial
             self._statements(shape.elements, element, kept, indent + 1)
+            self._loops -= 1
             missing = not (shape.mask.exclude or self._is_plain(shape.elements))
             self._line(indent + 1, f"{target}.append({f'None if {kept} is missing else {kept}' if missing else kept})")

@@ -4,7 +4,7 @@
 2. closures: for any value within Python's limit of recursion;
 3. generated code: for values of the shape seen so far (`louver.core.projection.specialise`).
 
-Law: of JSON as `json.loads` returns it, all three keep the same (`tests/core/test_compile.py`).
+Law: of JSON as `json.loads` returns it, all three keep the same (`tests/core/projection/test_compile.py`).
 """
 
 from __future__ import annotations
@@ -64,6 +64,23 @@ def _same(value: Json) -> Json:
     return value
 
 
+def _excluding_everywhere(gone: frozenset[str]) -> Callable[[Json, int], Any]:
+    """The function of a node that leaves out these members at any depth."""
+
+    def keep(value: Json, level: int) -> Any:
+        if is_object(value):
+            return {
+                name: member if member.__class__ in _SCALARS else keep(member, 0)
+                for name, member in value.items()
+                if name not in gone
+            }
+        if is_array(value):
+            return [element if element.__class__ in _SCALARS else keep(element, 0) for element in value]
+        return value
+
+    return keep
+
+
 class _Closures:
     def __init__(self, order: Mapping[Mask, tuple[str, ...]]) -> None:
         self._order = order
@@ -95,6 +112,8 @@ class _Closures:
         return keep
 
     def _excluding(self, mask: Mask) -> Callable[[Json, int], Any]:
+        if mask.other is mask.elem is mask and all(node is NONE for node in mask.children.values()):
+            return _excluding_everywhere(frozenset(mask.children))
         members = self._others(mask)
         elements = self._elements(mask)
 

@@ -4,7 +4,8 @@ An include of names skips the rest: msgspec decodes into a type made for the mas
 
     include issues.id    Root(issues: list[Element]),  Element(id: Raw)
 
-Excludes and wildcards read all. Law: read again, the bytes are what the interpreter keeps (`tests/core/test_bytes.py`).
+Excludes and wildcards read all. Law: read again, the bytes are what the interpreter keeps
+(`tests/core/projection/test_json_text.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from louver.core.json import Json
-    from louver.core.projection.shape import Shape
+    from louver.core.projection.specialise import Shape
 
 
 _MISSING: Any = object()
@@ -38,6 +39,8 @@ _NOT_IN_NAMES: Final = frozenset('\\"') | frozenset(map(chr, range(0x20)))
 _UNREADABLE: Final = (msgspec.DecodeError, RecursionError, UnicodeError)
 _MINUS_ZERO: Final = re.compile(rb"-0(?![.eE0-9])")
 _SPACE: Final = b" \t\n\r"
+
+_MAX_SKIPPED_FOR: Final = 15  # names of one object: msgspec compares each of its members with all of them
 
 _encode: Final = msgspec.json.Encoder().encode
 _members: Final = msgspec.json.Decoder(dict[str, Raw]).decode
@@ -62,6 +65,11 @@ def whole_keeper(keep: Callable[[Any], Any], otherwise: Callable[[bytes], bytes]
         return otherwise(data)
 
     return keep_text
+
+
+def names_many(mask: Mask) -> bool:
+    """Whether so many members of one object are kept that reading all of it costs less than skipping the rest."""
+    return any(len(node.children) > _MAX_SKIPPED_FOR for node in mask.nodes())
 
 
 def skipping_keeper(

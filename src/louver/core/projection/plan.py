@@ -15,23 +15,31 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core.cached import cached_property
 from louver.core.json import Json, NotJson, Schema, digest, is_object
-from louver.core.paths.mask import ALL, NONE, exclude_mask, include_mask
+from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
 from louver.core.paths.path import FieldPath
 from louver.core.project import project
 from louver.core.projection.compile import Compiled
-from louver.core.projection.json_text import read, skipping_keeper, whole_keeper, written
+from louver.core.projection.json_text import names_many, read, skipping_keeper, whole_keeper, written
 from louver.core.projection.view import View, Views
 from louver.core.schema import known_fields
 from louver.core.schema.derive import Derived, Precision, derive
 from louver.core.shaping.apply import Reshaping
 from louver.core.size import is_larger
-from louver.core.wrapper import WRAPPER, beside, is_wrapped, within, within_text
+from louver.core.wrapper import (
+    WRAPPER,
+    beside,
+    in_wrapper,
+    is_wrapped,
+    maybe_within,
+    says_something,
+    within,
+    within_text,
+)
 from louver.errors import UnknownField
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from louver.core.paths.mask import Mask
     from louver.core.projection.request import Projection
     from louver.core.shaping.options import Shaping
 
@@ -49,6 +57,7 @@ class Plan:
         shaping: How the kept value is shaped.
         unwrapped: How the request is read for a value that is no wrapper, although `source` is of one.
         wrapper_plan: The plan for wrappers, if this is one for such a value.
+        in_wrapper_too: Paths of `exclude` that may also be meant within a wrapper, which no schema rules out.
     """
 
     def __init__(
@@ -62,6 +71,7 @@ class Plan:
         shaping: Shaping | None = None,
         unwrapped: _Unwrapped | None = None,
         wrapper_plan: Plan | None = None,
+        in_wrapper_too: tuple[FieldPath, ...] = (),
     ) -> None:
         self.request = request
         self._include, self._exclude, self._always = include, exclude, always
@@ -71,14 +81,21 @@ class Plan:
         self.is_wrapped = unwrapped is not None
         self._wrapper_plan = wrapper_plan
         self._masks = _masks(include, exclude, always) if like is None else like._masks
+        # Masks of their own: in one, paths with wildcards would make many more states.
+        self._wrapper_masks = [_wrapper_mask(in_wrapper_too)] if in_wrapper_too else []
         if exclude:
-            self._always = tuple(path for path in always if not self._masks[-1].leaves_out(path))
+            self._always = tuple(
+                path
+                for path in always
+                if not any(mask.leaves_out(path) for mask in (self._masks[-1], *self._wrapper_masks))
+            )
         self._reshaping = Reshaping(shaping, wrapped=self.is_wrapped) if shaping else None
         self._order: dict[Mask, tuple[str, ...]] = {}
         if include and source is not None and like is None:
             self._order = known_fields.order(source, self._masks[0])
         if like is None:
-            self._keeper = _keeper(self._masks, self._order, self._reshaping, wrapped=self.is_wrapped)
+            masks = [*self._wrapper_masks, *self._masks]
+            self._keeper = _keeper(masks, self._order, self._reshaping, wrapped=self.is_wrapped)
         else:
             self._keeper = like._keeper
         self._keep_text: Callable[[bytes], bytes] | None = None
@@ -110,21 +127,11 @@ class Plan:
     def for_names(self, names: frozenset[str]) -> Plan:
         """The plan for values with these of the requested names beside `result`."""
         assert self._unwrapped is not None
-        view, always = self._unwrapped.view, self._unwrapped.always
-        own = partial(beside, names=names, exclude=False)
-        return Plan(
-            self.request,
-            own(view.include),
-            beside(view.exclude, names, exclude=True),
-            _added(own(always), own(view.include)),
-            self._source,
-            shaping=view.shaping.moved(own),
-            wrapper_plan=self,
-        )
+        return _beside(self.request, self._unwrapped, names, WRAPPER, self._source, self)
 
     def looks_at_more(self, value: Json, most: int) -> bool:
         """Whether projection looks at more than `most` parts of a value."""
-        is_one = len(self._masks) == 1 and self._reshaping is None
+        is_one = len(self._masks) == 1 and not self._wrapper_masks and self._reshaping is None
         return is_larger(value, most, self._masks[0]) if is_one else is_larger(value, most)
 
     @property
@@ -151,8 +158,8 @@ class Plan:
 
     def _text_keeper(self) -> Callable[[bytes], bytes]:
         mask = self._masks[0]
-        reads_all = len(self._masks) > 1 or self._reshaping is not None
-        if reads_all or not mask.is_of_names() or mask is NONE:
+        reads_all = len(self._masks) > 1 or self._wrapper_masks or self._reshaping is not None
+        if reads_all or not mask.is_of_names() or mask is NONE or names_many(mask):
             return whole_keeper(self, self._keep_read)
         return skipping_keeper(mask, self._order, whole_keeper(self, self._keep_read), wrapped=self.is_wrapped)
 
@@ -185,7 +192,8 @@ class Plan:
     @property
     def nodes(self) -> int:
         """The size of the plan: how many nodes its masks have."""
-        return sum(len(mask.nodes()) for mask in self._masks)
+        wrapper_masks = (self._like or self)._wrapper_masks
+        return sum(len(mask.nodes()) for mask in (*wrapper_masks, *self._masks))
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -241,7 +249,7 @@ class Plan:
             return self._reshaping.seen(self._source)
         schema: Schema = True if self._source is None else self._source
         precision: Precision = "shape" if self._source is None else "exact"
-        for mask in self._masks:
+        for mask in (*self._wrapper_masks, *self._masks):
             derived = derive(schema, mask, wrapped=self.is_wrapped)
             schema = derived.schema
             precision = derived.precision if precision == "exact" else precision
@@ -256,7 +264,9 @@ class Plan:
         if self._wrapper_plan is not None:
             named = {*self._include, *self._exclude}
             unknown = self._wrapper_plan._unmatched
-            return {path if path in named else FieldPath(path.steps[1:]): meant for path, meant in unknown.items()}
+            own = {path: meant for path, meant in unknown.items() if path in named}
+            others = {FieldPath(path.steps[1:], absolute=True): unknown[path] for path in unknown if path not in named}
+            return own | others
         return self._unknown((), self._exclude) if self.request.mode == "exclude" else self._unknown(self._sorted, ())
 
     def _unknown(self, include: Sequence[FieldPath], exclude: Sequence[FieldPath]) -> dict[FieldPath, FieldPath | None]:
@@ -265,7 +275,7 @@ class Plan:
         if not self.is_wrapped or not unknown:
             return unknown
         # A path may mean a member beside the wrapper's: such a schema has no properties there, but may describe others.
-        own = {path: FieldPath(path.steps[1:]) for path in unknown if len(path.steps) > 1}
+        own = {path: FieldPath(path.steps[1:]) for path in unknown if len(path.steps) > 1 and not path.absolute}
         neither = known_fields.unmatched(self._source, tuple(own.values()), ())
         return {path: meant for path, meant in unknown.items() if path not in own or own[path] in neither}
 
@@ -356,26 +366,21 @@ def compile_projection(
         ProjectionLimit: The paths together are too many.
         InvalidView: `views` has another form.
     """
-    known_views = views if isinstance(views, Views) else Views.read(views or {})
-    view = View()
-    if projection.mode == "view":
-        view = known_views.find(projection.name or "")
-    elif projection.mode == "include":
-        view = View(include=projection.fields)
-    else:
-        view = View(exclude=projection.fields)
-    always = known_views.always if view.include else ()
+    requested = _requested(projection, views if isinstance(views, Views) else Views.read(views or {}))
+    view, always = requested.view, requested.always
     include, exclude, added = (within(schema, paths) for paths in (view.include, view.exclude, always))
     shaping, unwrapped = view.shaping, None
-    if is_wrapped(schema):
-        if not include or any(map(_may_reach_wrapper, (*include, *added))):
-            shaping = shaping.moved(partial(within_text, WRAPPER))
-            unwrapped = _Unwrapped(view, always)
-        else:
-            # Only members beside the wrapper's are kept, so no value needs another plan.
-            exclude = beside(view.exclude, frozenset(), exclude=True)
+    if not is_wrapped(schema):
+        shaping = shaping.moved(partial(within, schema))
+    elif not include or any(map(_may_reach_wrapper, (*include, *added))):
+        shaping = shaping.moved(lambda paths: tuple(filter(None, map(in_wrapper, paths))))
+        unwrapped = requested
+    else:
+        # Only members beside the wrapper's are kept, so no value needs another plan.
+        exclude = beside(view.exclude, frozenset(), exclude=True)
     added = _added(added, include)
-    plan = Plan(projection, include, exclude, added, schema, shaping=shaping, unwrapped=unwrapped)
+    too = () if says_something(schema) else maybe_within(view.exclude)
+    plan = Plan(projection, include, exclude, added, schema, shaping=shaping, unwrapped=unwrapped, in_wrapper_too=too)
     if projection.strict and plan.unmatched:
         first = plan.unmatched[0]
         meant = plan.suggestions.get(first)
@@ -400,6 +405,53 @@ class _Unwrapped:
         return frozenset(path.steps[0] for path in paths if path.steps and path.steps[0] is not None)
 
 
+def compile_beside_text(projection: Projection, views: Views, wrapper: str, names: frozenset[str]) -> Plan:
+    """The plan of a request for an object with JSON text in `wrapper`, once that is parsed, and other members.
+
+    Args:
+        projection: The request.
+        views: The tool's views.
+        wrapper: `result` or `content`.
+        names: Those of `first_names` that the object has.
+    """
+    return _beside(projection, _requested(projection, views), names, wrapper)
+
+
+def first_names(projection: Projection, views: Views) -> frozenset[str]:
+    """The names on which it depends how a request is read for an object that is no wrapper."""
+    return _requested(projection, views).first_names
+
+
+def _requested(projection: Projection, views: Views) -> _Unwrapped:
+    if projection.mode == "view":
+        view = views.find(projection.name or "")
+    elif projection.mode == "include":
+        view = View(include=projection.fields)
+    else:
+        view = View(exclude=projection.fields)
+    return _Unwrapped(view, views.always if view.include else ())
+
+
+def _beside(
+    projection: Projection,
+    requested: _Unwrapped,
+    names: frozenset[str],
+    wrapper: str,
+    source: Schema | None = None,
+    wrapper_plan: Plan | None = None,
+) -> Plan:
+    view, own = requested.view, partial(beside, names=names, exclude=False, wrapper=wrapper)
+    return Plan(
+        projection,
+        own(view.include),
+        beside(view.exclude, names, exclude=True, wrapper=wrapper),
+        _added(own(requested.always), own(view.include)),
+        source,
+        shaping=view.shaping.moved(own),
+        wrapper_plan=wrapper_plan,
+    )
+
+
 def _may_reach_wrapper(path: FieldPath) -> bool:
     return not path.steps or path.steps[0] in (None, WRAPPER)
 
@@ -411,3 +463,11 @@ def _added(always: tuple[FieldPath, ...], include: tuple[FieldPath, ...]) -> tup
 def _masks(include: tuple[FieldPath, ...], exclude: tuple[FieldPath, ...], always: tuple[FieldPath, ...]) -> list[Mask]:
     masks = [include_mask((*include, *always))] if include else []
     return [*masks, exclude_mask(exclude)] if exclude else masks or [ALL]
+
+
+def _wrapper_mask(exclude: tuple[FieldPath, ...]) -> Mask:
+    """The mask that leaves out paths within the wrapper alone."""
+    mask = Mask(exclude=True)
+    mask.children = {WRAPPER: exclude_mask(exclude)}
+    mask.other = mask.elem = ALL
+    return mask

@@ -13,7 +13,11 @@ from typing import Any, Literal, cast
 
 from louver.core.paths.path import FieldPath, fold
 from louver.errors import InvalidProjection, ProjectionLimit
-from louver.limits import MAX_PATHS, MAX_REMEMBERED_PATHS, MAX_WILDCARDS_ON_LOOP
+from louver.limits import MAX_PATHS
+
+MAX_REMEMBERED_PATHS = 32
+"""Field paths of a request that is cached once parsed. The cache has 512 requests; longer ones are parsed each time."""
+
 
 Mode = Literal["include", "exclude", "view"]
 SchemaForm = Literal["inline", "digest", "none"]
@@ -46,11 +50,6 @@ class Projection:
     def __post_init__(self) -> None:
         if self.schema not in _FORMS:
             raise InvalidProjection(f"a projection's 'schema' is one of {_listed(_FORMS)}", expected=list(_FORMS))
-
-    @property
-    def may_be_slow(self) -> bool:
-        """Whether plans can take long to make: wildcards of different paths multiply."""
-        return len(self.fields) > 1 and sum(path.steps.count(None) for path in self.fields) > MAX_WILDCARDS_ON_LOOP
 
     @classmethod
     def include(

@@ -16,12 +16,20 @@ from louver.core.json import is_object
 from louver.core.paths.path import FieldPath, fold
 from louver.core.shaping.options import KEYS, Shaping
 from louver.errors import InvalidPath, InvalidView, ProjectionLimit, UnknownView
-from louver.limits import MAX_EXTENDS, MAX_SHAPING_VIEWS, MAX_VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from louver.core.json import Json
+
+MAX_VIEWS = 256
+"""Views of one tool from one source, such as a hint or a file. Each is checked against the tool's schema."""
+
+MAX_SHAPING_VIEWS = 16
+"""Views of one tool that shape. Each needs a plan of the whole schema for the tool list."""
+
+MAX_EXTENDS = 32
+"""Views in a row that extend one another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from louver.core.schema.references import MANY, NAMED, ONE
+from louver.core.schema.applicators import ONE_SCHEMA, SCHEMA_LIST, SCHEMA_MAP
 
 if TYPE_CHECKING:
     from louver.core.json import Schema
@@ -33,7 +33,7 @@ _LOOSE = frozenset(
 # Keywords under which, or next to which, looser is not looser.
 _SWITCHED = frozenset({"not", "if", "then", "else", "oneOf", "unevaluatedItems", "unevaluatedProperties"})
 
-_SCHEMAS = ONE | MANY | NAMED
+_SCHEMAS = ONE_SCHEMA | SCHEMA_LIST | SCHEMA_MAP
 
 
 class CarryOver:
@@ -66,11 +66,11 @@ class CarryOver:
             copied[keyword] = place.words[keyword]
         elif keyword == "$ref":
             copied.update(self.reference(place))
-        elif keyword in NAMED:
+        elif keyword in SCHEMA_MAP:
             copied[keyword] = {name: self.copy(below) for name, below in place.named(keyword).items()}
-        elif keyword in MANY:
+        elif keyword in SCHEMA_LIST:
             copied[keyword] = [self.copy(below) for below in place.below(keyword)]
-        elif keyword in ONE and keyword != "contentSchema":
+        elif keyword in ONE_SCHEMA and keyword != "contentSchema":
             for below in place.below(keyword):
                 copied[keyword] = self.copy(below)
 

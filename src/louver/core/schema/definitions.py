@@ -12,12 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_array, is_object
 from louver.core.schema.budget import OverBudget
-from louver.limits import MAX_APPLIED, MAX_INLINE_DEPTH, MAX_WRITTEN_DEPTH
+from louver.limits import MAX_WRITTEN_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
     from louver.core.json import Schema
+
+MAX_APPLIED = 500_000
+"""Parts of a derived schema, counted for each reference: 30 schemas that refer twice to the next have 2^30."""
+
+MAX_INLINE_DEPTH = 40
+"""Depth to which single-use definitions are inlined, in levels of JSON."""
 
 
 # Keywords that mean the same whatever is next to them, and that no other keyword depends on.

@@ -166,4 +166,8 @@ class Derivation:
     def _emptied(self, root: Place) -> Schema:
         admitted = self.kinds(root)
         left = admitted & type_bounds.STRUCTURE | (type_bounds.NULL if admitted & type_bounds.SCALAR else 0)
-        return {**typed(left), "maxItems": 0, "maxProperties": 0} if left else False
+        if not left:
+            return False
+        # `false` below leaves no place where a next derivation could list names.
+        empty = {"items": False, "additionalProperties": False} if self.silent else {"maxItems": 0, "maxProperties": 0}
+        return {**typed(left), **empty}

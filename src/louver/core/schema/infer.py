@@ -4,7 +4,8 @@
     {"type": "object", "required": ["id", "tags"], "properties": {
       "id": {"type": "number"}, "tags": {"type": "array", "items": {"type": ["null", "string"]}}}}
 
-Laws (`tests/core/test_infer.py`): every sample satisfies the schema; the order of samples and members does not matter.
+Laws (`tests/core/schema/test_infer.py`): every sample satisfies the schema; the order of samples and members does not
+matter.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from louver.core.json import Json, Schema, canonical, is_array, is_object, strings
 from louver.core.paths.mask import ALL, NONE, Mask
 from louver.core.schema import type_bounds
+from louver.core.schema.applicators import MEMBERS
 from louver.core.schema.combine import both, either, typed
 from louver.core.schema.patterns import shielded
-from louver.core.schema.references import MEMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

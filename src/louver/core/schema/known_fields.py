@@ -15,17 +15,22 @@ from louver.core.json import is_object
 from louver.core.paths.mask import NONE, Mask
 from louver.core.paths.path import FieldPath
 from louver.core.schema import type_bounds
+from louver.core.schema.applicators import MEMBERS
 from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.patterns import Patterns
-from louver.core.schema.references import MEMBERS, UnknownDialect, document
+from louver.core.schema.references import UnknownDialect, document
 from louver.core.schema.type_bounds import Kinds
-from louver.limits import MAX_COMPARING, MAX_READING_STEPS, MAX_SUGGESTION_NAMES
+from louver.limits import MAX_READING_STEPS, MAX_SUGGESTION_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from louver.core.json import Schema
     from louver.core.schema.references import Place
+
+MAX_COMPARING = 2_000_000
+"""Pairs of characters (30 more for each pair of names) that one reading compares for suggestions: 0.1 s."""
+
 
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas")
 
@@ -84,6 +89,15 @@ class _Reader:
         """`path` itself if it is known, else the path that was probably meant, if any."""
         if path.deep:
             return self._check_deep(path)
+        for _ in path.steps:
+            # Each time one more step is repaired.
+            meant = self._check_steps(path, exclude=exclude)
+            if meant is None or meant is path:
+                return meant
+            path = meant
+        return path
+
+    def _check_steps(self, path: FieldPath, *, exclude: bool) -> FieldPath | None:
         spot = self._root
         for index, step in enumerate(path.steps):
             around = self._through_arrays(spot)

@@ -9,7 +9,7 @@ It reads the common forms of schemas only: `known_fields.py` decides which paths
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,27 +17,57 @@ from louver.core.json import canonical, is_array, strings
 from louver.core.paths.path import FieldPath
 from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.references import UnknownDialect, document
-from louver.limits import MAX_OUTLINE_DEPTH, MAX_OUTLINE_MEMBERS, MAX_OUTLINE_VALUES, MAX_READING_STEPS
+from louver.limits import MAX_READING_STEPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from louver.core.json import Schema
+    from louver.core.json import Json, Schema
     from louver.core.schema.references import Place
 
+MAX_OUTLINE_DEPTH = 3
+MAX_OUTLINE_MEMBERS = 100
+"""Names deep, and members in all, that an outline shows of a schema; the schema itself has the rest."""
+
+MAX_OUTLINE_VALUES = 50
+"""Values of an `enum` that an outline shows instead of its type."""
+
+
 _EITHER: Final = ("anyOf", "oneOf")
-_ANY: Final = "any"
+_KINDS: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
+_LIMITS: Final = (
+    *("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf", "format", "pattern"),
+    *("minLength", "maxLength", "minItems", "maxItems", "uniqueItems"),
+)
 
 # The places being read: a reference back to one of them is a circle.
 _Seen = frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
+class Type:
+    name: str  # of the type; `any`; or the JSON of a possible value
+    of: tuple[Type, ...] = ()  # of the elements of an array, or of the values of a map
+    is_value: bool = False
+
+    def __str__(self) -> str:
+        of = " | ".join(map(str, self.of))
+        return self.name if not of else f"{self.name} of ({of})" if " " in of else f"{self.name} of {of}"
+
+
+@dataclass(frozen=True, slots=True)
 class Member:
     path: FieldPath  # elements of arrays are looked through
-    type: str  # types, or possible values: `integer | null`, `array of string`, `"open" | "closed"`
+    types: tuple[Type, ...]  # alternatives, or possible values
     required: bool  # every object around it has it
     description: str  # empty if there is none
+    default: Json = None
+    limits: Mapping[str, Json] = field(default_factory=dict[str, Any])  # keywords about its value, as `minimum`
+
+    @property
+    def type(self) -> str:
+        """Its types, or possible values: `integer | null`, `array of string`, `"open" | "closed"`."""
+        return " | ".join(map(str, self.types))
 
 
 def outline(schema: Schema, depth: int = MAX_OUTLINE_DEPTH) -> list[Member]:
@@ -53,10 +83,18 @@ def outline(schema: Schema, depth: int = MAX_OUTLINE_DEPTH) -> list[Member]:
     return found
 
 
+_ANY: Final = Type("any")
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     place: Place
     required: bool
+    others: tuple[Place, ...] = ()  # of the same name, in alternatives
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        return (self.place, *self.others)
 
 
 class _Reader:
@@ -64,19 +102,25 @@ class _Reader:
         self._budget = StepBudget(MAX_READING_STEPS)
 
     def members(self, above: tuple[str, ...], place: Place, depth: int) -> Iterator[Member]:
-        for name, known in self._named(place, frozenset()).items():
-            steps = (*above, name)
-            type_, description = self._described(known.place)
-            yield Member(FieldPath(steps), type_, known.required, description)
+        yield from self._below(above, self._named(place, frozenset()), depth)
+
+    def _below(self, above: tuple[str, ...], named: dict[str, _Known], depth: int) -> Iterator[Member]:
+        for name, known in named.items():
+            steps, words = (*above, name), known.place.words
+            types, description = self._described(known)
+            limits = {keyword: words[keyword] for keyword in _LIMITS if keyword in words}
+            yield Member(FieldPath(steps), types, known.required, description, words.get("default"), limits)
             if depth > 1:
                 with suppress(OverBudget):
-                    yield from self.members(steps, known.place, depth - 1)
+                    below = _either([self._named(each, frozenset()) for each in known.places])
+                    yield from self._below(steps, below, depth - 1)
 
-    def _described(self, place: Place) -> tuple[str, str]:
+    def _described(self, known: _Known) -> tuple[tuple[Type, ...], str]:
         try:
-            return self._type(place, frozenset()), self._description(place, frozenset())
+            types = dict.fromkeys(each for place in known.places for each in self._types(place, frozenset()))
+            return tuple(types), self._description(known.place, frozenset())
         except OverBudget:
-            return _ANY, ""
+            return (_ANY,), ""
 
     def _named(self, place: Place, seen: _Seen) -> dict[str, _Known]:
         """The members of an object at a place, or of the elements of an array there."""
@@ -94,34 +138,38 @@ class _Reader:
                 for keyword in ("prefixItems", "items"):
                     for element in place.below(keyword):
                         _add(found, self._named(element, seen))
-        return {name: _Known(known.place, known.required or name in required) for name, known in found.items()}
+        return {name: replace(known, required=known.required or name in required) for name, known in found.items()}
 
-    def _type(self, place: Place, seen: _Seen) -> str:
+    def _types(self, place: Place, seen: _Seen) -> list[Type]:
         if place.key in seen:
-            return _ANY
+            return [_ANY]
         with self._budget.deeper():
-            return self._type_in(place, seen | {place.key})
+            return self._types_in(place, seen | {place.key})
 
-    def _type_in(self, place: Place, seen: _Seen) -> str:
+    def _types_in(self, place: Place, seen: _Seen) -> list[Type]:
         words = place.words
         if "const" in words:
-            return _shown(words["const"])
-        if is_array(words.get("enum")) and len(words["enum"]) <= MAX_OUTLINE_VALUES:
-            return " | ".join(map(_shown, words["enum"])) or _ANY
-        if types := [words["type"]] if isinstance(words.get("type"), str) else strings(words.get("type")):
-            return " | ".join(self._of_kind(kind, place, seen) for kind in types)
-        ways = [self._type(way, seen) for keyword in _EITHER for way in place.below(keyword)]
-        parts = [type_ for part in _parts(place) if (type_ := self._type(part, seen)) != _ANY]
-        if alternatives := [*dict.fromkeys(ways)] or parts[:1]:
-            return " | ".join(alternatives)
+            return [_shown(words["const"])]
+        if is_array(values := words.get("enum")) and values:
+            more = [Type("...", is_value=True)] if len(values) > MAX_OUTLINE_VALUES else []
+            return [*map(_shown, values[:MAX_OUTLINE_VALUES]), *more]
+        kinds = [words["type"]] if isinstance(words.get("type"), str) else strings(words.get("type"))
+        if types := [self._of_kind(kind, place, seen) for kind in kinds if kind in _KINDS]:
+            return types
+        ways = [each for keyword in _EITHER for way in place.below(keyword) for each in self._types(way, seen)]
+        parts = [types for part in _parts(place) if (types := self._types(part, seen)) != [_ANY]]
+        if alternatives := [*dict.fromkeys(ways)] or (parts[0] if parts else []):
+            return alternatives
         if "properties" in words:
-            return "object"
-        return self._of_kind("array", place, seen) if "items" in words else _ANY
+            return [Type("object")]
+        return [self._of_kind("array", place, seen) if "items" in words else _ANY]
 
-    def _of_kind(self, kind: str, place: Place, seen: _Seen) -> str:
-        elements = place.below("items") if kind == "array" and "prefixItems" not in place.words else []
-        of = self._type(elements[0], seen) if elements else _ANY
-        return kind if of == _ANY else f"{kind} of ({of})" if " " in of else f"{kind} of {of}"
+    def _of_kind(self, kind: str, place: Place, seen: _Seen) -> Type:
+        keyword = {"array": "items", "object": "additionalProperties"}.get(kind)
+        is_plain = not {"prefixItems", "properties"} & place.words.keys()
+        elements = place.below(keyword) if keyword is not None and is_plain else []
+        of = tuple(self._types(elements[0], seen)) if elements else ()
+        return Type(kind) if of == (_ANY,) else Type(kind, of)
 
     def _description(self, place: Place, seen: _Seen) -> str:
         if place.key in seen:
@@ -143,7 +191,7 @@ def _parts(place: Place) -> list[Place]:
 def _add(found: dict[str, _Known], more: dict[str, _Known]) -> None:
     for name, known in more.items():
         before = found.get(name, known)
-        found[name] = _Known(before.place, before.required or known.required)
+        found[name] = replace(before, required=before.required or known.required)
 
 
 def _either(ways: list[dict[str, _Known]]) -> dict[str, _Known]:
@@ -152,9 +200,11 @@ def _either(ways: list[dict[str, _Known]]) -> dict[str, _Known]:
     found: dict[str, _Known] = {}
     for name, known in chain.from_iterable(way.items() for way in objects):
         is_required = all(name in way and way[name].required for way in objects)
-        found.setdefault(name, _Known(known.place, is_required))
+        before = found.get(name)
+        others = known.others if before is None else (*before.others, *known.places)
+        found[name] = _Known(known.place if before is None else before.place, is_required, others)
     return found
 
 
-def _shown(value: Any) -> str:
-    return canonical(value).decode("utf-8", "replace")
+def _shown(value: Any) -> Type:
+    return Type(canonical(value).decode("utf-8", "replace"), is_value=True)

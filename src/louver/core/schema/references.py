@@ -1,4 +1,4 @@
-"""Schemas in their documents: which keywords hold schemas, where a schema stands, and where its references lead.
+"""Schemas in their documents: where a schema stands, and where its references lead.
 
 A `Place` is a schema and the resource that its references start from. `$id` and older dialects are resolved here::
 
@@ -16,6 +16,7 @@ from typing import Any, Literal
 from urllib.parse import unquote, urldefrag, urljoin
 
 from louver.core.json import Schema, is_array, is_object
+from louver.core.schema.applicators import DEFINITIONS, ONE_SCHEMA, SCHEMA_LIST, SCHEMA_MAP
 
 Dialect = Literal["2020-12", "2019-09", "7", "6"]
 
@@ -35,41 +36,6 @@ _LATER = (
     "dependentRequired dependentSchemas unevaluatedItems unevaluatedProperties minContains maxContains"
     " $anchor $dynamicAnchor $dynamicRef $recursiveRef"
 ).split()
-
-# Keywords of 2020-12 with one schema as argument. Every applicator is in one of these three sets.
-ONE = frozenset(
-    {
-        "additionalProperties",
-        "unevaluatedProperties",
-        "propertyNames",
-        "items",
-        "unevaluatedItems",
-        "contains",
-        "not",
-        "if",
-        "then",
-        "else",
-        "contentSchema",
-    }
-)
-
-# Keywords of 2020-12 with a list of schemas as argument.
-MANY = frozenset({"prefixItems", "allOf", "anyOf", "oneOf"})
-
-# Keywords of 2020-12 with an object of schemas as argument.
-NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
-
-# Keywords that say which members are possible.
-MEMBERS = frozenset({"properties", "patternProperties", "additionalProperties"})
-
-# Keywords with an object of schemas that assert nothing by themselves.
-_HOLDS = ("$defs", "definitions")
-
-# Keywords of all dialects with one schema or a list of schemas as argument.
-HOLDING = ONE | MANY | {"additionalItems"}
-
-# Keywords of all dialects with an object of schemas as argument.
-HOLDING_NAMED = NAMED | {"dependencies", *_HOLDS}
 
 _POSITION = re.compile(r"0|[1-9][0-9]{0,8}")
 
@@ -156,9 +122,9 @@ class Place:
         argument: Any = self.words.get(keyword)
         if argument is None:
             return []
-        if keyword in ONE:
+        if keyword in ONE_SCHEMA:
             return [self.at(argument)]
-        if keyword in MANY:
+        if keyword in SCHEMA_LIST:
             return [self.at(schema) for schema in argument] if is_array(argument) else []
         return [self.at(schema) for schema in argument.values()] if is_object(argument) else []
 
@@ -203,7 +169,7 @@ class Place:
             token = token.replace("~1", "/").replace("~0", "~")
             if is_object(target) and token in target:
                 # A `$id` counts only in a schema; `properties` can have a member of that name.
-                is_schema = not is_schema or token in ONE
+                is_schema = not is_schema or token in ONE_SCHEMA
                 target = target[token]
             elif is_array(target) and _POSITION.fullmatch(token) and int(token) < len(target):
                 is_schema, target = True, target[int(token)]
@@ -227,14 +193,14 @@ def document(schema: Schema) -> Place:
 def _inner(place: Place) -> list[Place]:
     schemas: list[Any] = []
     for keyword, argument in place.words.items():
-        if keyword in ONE:
+        if keyword in ONE_SCHEMA:
             schemas.append(argument)
-        elif keyword in MANY and is_array(argument):
+        elif keyword in SCHEMA_LIST and is_array(argument):
             schemas += argument
-        elif keyword in NAMED and is_object(argument):
+        elif keyword in SCHEMA_MAP and is_object(argument):
             schemas += argument.values()
     if is_object(place.schema):
-        for keyword in _HOLDS:
+        for keyword in DEFINITIONS:
             if is_object(held := place.schema.get(keyword)):
                 schemas += held.values()
     places: list[Place] = []

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from louver.core.json import is_array, is_object
+from louver.core.json import is_array, is_object, members
 from louver.core.schema import type_bounds
+from louver.core.schema.applicators import SCHEMA_MAP
 from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.carry_over import CarryOver
 from louver.core.schema.combine import either, joined, or_null
 from louver.core.schema.definitions import Definitions
-from louver.core.schema.references import NAMED, UnknownDialect, document
+from louver.core.schema.references import UnknownDialect, document
 from louver.core.schema.type_bounds import Kinds
 from louver.core.wrapper import WRAPPER, is_wrapped
 from louver.limits import MAX_WRITTEN_SIZE
@@ -25,6 +26,7 @@ from louver.limits import MAX_WRITTEN_SIZE
 if TYPE_CHECKING:
     from louver.core.json import Schema
     from louver.core.schema.references import Place
+
 
 # Limits of scalars, upper bounds, and annotations. Not `default`: a client that fills in defaults would invent
 # the fields that were left out.
@@ -119,7 +121,7 @@ class _Relaxing:
     def _members(self, place: Place, keyword: str, out: dict[str, Any]) -> None:
         if not place.below(keyword):
             return
-        if keyword in NAMED:
+        if keyword in SCHEMA_MAP:
             out[keyword] = {name: self._at(below) for name, below in place.named(keyword).items()}
         else:
             out[keyword] = self._at(place.below(keyword)[0])
@@ -133,3 +135,42 @@ class _Relaxing:
             rest = place.below("items")
             if rest:
                 out["items"] = self._element(rest[0])
+
+
+_DEFINITIONS = "#/$defs/"
+
+
+def admit(schema: dict[str, Any], name: str, member: Schema) -> dict[str, Any]:
+    """The schema with a member admitted at its root, unless it knows the name; `schema` is one that `relax` wrote."""
+    admitting = _Admitting(members(schema.get("$defs")), name, member)
+    admitted = admitting.at(schema)
+    return {**admitted, "$defs": {**schema["$defs"], **admitting.definitions}} if admitting.definitions else admitted
+
+
+class _Admitting:
+    def __init__(self, definitions: dict[str, Any], name: str, member: Schema) -> None:
+        self.definitions: dict[str, Any] = {}
+        self._before = definitions
+        self._name = name
+        self._member = member
+
+    def at(self, part: Any) -> Any:
+        if not is_object(part):
+            return part
+        admitted = dict(part)
+        if part.get("additionalProperties", True) is not True:
+            admitted["properties"] = {self._name: self._member, **members(part.get("properties"))}
+        if isinstance(part.get("maxProperties"), int):
+            admitted["maxProperties"] = part["maxProperties"] + 1
+        for keyword in ("allOf", "anyOf"):
+            if is_array(part.get(keyword)):
+                admitted[keyword] = [self.at(each) for each in part[keyword]]
+        target: object = part.get("$ref")
+        if isinstance(target, str) and target.startswith(_DEFINITIONS):
+            self._admit_definition(target.removeprefix(_DEFINITIONS))
+        return admitted
+
+    def _admit_definition(self, key: str) -> None:
+        if key in self._before and key not in self.definitions:
+            self.definitions[key] = self._before[key]
+            self.definitions[key] = self.at(self._before[key])

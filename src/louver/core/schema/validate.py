@@ -11,14 +11,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from louver.core.json import is_array, is_object
+from louver.core.schema.applicators import ONE_SCHEMA, SCHEMA_LIST, SCHEMA_MAP
 from louver.core.schema.patterns import for_python
-from louver.core.schema.references import MANY, NAMED, ONE
-from louver.limits import MAX_BACKTRACKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from louver.core.json import Json, Schema
+
+MAX_BACKTRACKS = 100_000
+"""Steps of matching one pattern with look-around, in the backend that supports it."""
+
 
 # Keywords under which, or next to which, looser is not looser.
 _SWITCHED = frozenset("not if then else unevaluatedItems unevaluatedProperties maxContains".split())
@@ -115,11 +118,11 @@ def _looser(schema: Schema) -> Schema:
 
 
 def _below(keyword: str, argument: Any) -> Any:
-    if keyword in ONE and (isinstance(argument, bool) or is_object(argument)):
+    if keyword in ONE_SCHEMA and (isinstance(argument, bool) or is_object(argument)):
         return _looser(argument)
-    if keyword in MANY and is_array(argument):
+    if keyword in SCHEMA_LIST and is_array(argument):
         return [_looser(part) for part in argument]
-    if (keyword in NAMED or keyword == "$defs") and is_object(argument):
+    if (keyword in SCHEMA_MAP or keyword == "$defs") and is_object(argument):
         return {name: _looser(part) for name, part in argument.items()}
     return argument
 
@@ -132,11 +135,11 @@ def _parts(schema: Schema) -> Iterator[dict[str, Any]]:
             continue
         yield part
         for keyword, argument in part.items():
-            if keyword in ONE:
+            if keyword in ONE_SCHEMA:
                 todo.append(argument)
-            elif keyword in MANY and is_array(argument):
+            elif keyword in SCHEMA_LIST and is_array(argument):
                 todo.extend(argument)
-            elif (keyword in NAMED or keyword == "$defs") and is_object(argument):
+            elif (keyword in SCHEMA_MAP or keyword == "$defs") and is_object(argument):
                 todo.extend(argument.values())
 
 

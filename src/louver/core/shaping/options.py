@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core.json import Json, is_object
 from louver.core.paths.path import FieldPath
-from louver.core.shaping.formats import FORMATS
 from louver.core.shaping.select import MemberSource, Select
+from louver.core.shaping.shorten import FORMATS
 from louver.core.wrapper import from_root
 from louver.errors import InvalidPath, InvalidView, ProjectionLimit
-from louver.limits import MAX_SELECTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+MAX_SELECTED = 256
+"""Members that a view selects of one object."""
+
 
 # The keys of a view that are its shaping.
 KEYS = ("select", "at", "maxItems", "maxString", "dropNulls")
@@ -62,11 +65,11 @@ class Shaping:
         )
 
     def moved(self, change: Callable[[tuple[FieldPath, ...]], tuple[FieldPath, ...]]) -> Shaping:
-        """This shaping with another place of `select`."""
+        """This shaping with another place of `select`; without `select` if the place is gone."""
         if self.select is None:
             return self
-        (at,) = change((self.select.at,))
-        return replace(self, select=replace(self.select, at=at))
+        place = change((self.select.at,))
+        return replace(self, select=replace(self.select, at=place[0]) if place else None)
 
     def to_json(self) -> dict[str, Any]:
         """The canonical JSON form: the parts that have an effect."""
@@ -117,7 +120,7 @@ class _Reader:
             raise self.wrong(message, *keys)
         if unknown := sorted(parts.keys() - {"path", "format"}):
             raise self.wrong(f"expected 'path' or 'format', not {unknown[0]!r}", *keys, unknown[0])
-        path = self._path(parts["path"], *keys, *(["path"] if is_object(source) else []))
+        path = from_root(self._path(parts["path"], *keys, *(["path"] if is_object(source) else [])))
         if not path.steps or None in path.steps:
             message = f"the path {str(path)!r} is to have names only; a name looks through arrays"
             raise self.wrong(message, *keys)
@@ -131,6 +134,6 @@ class _Reader:
         if not isinstance(text, str):
             raise self.wrong(f"{keys[-1]!r} is a field path, a string", *keys)
         try:
-            return from_root(FieldPath.parse(text))
+            return FieldPath.parse(text)
         except (InvalidPath, ProjectionLimit) as error:
             raise self.wrong(error.message, *keys) from None

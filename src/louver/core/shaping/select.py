@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from louver.core.json import Json, is_array, is_object
 from louver.core.paths.mask import ALL, NONE, Mask, include_mask
 from louver.core.project import is_missing
-from louver.core.shaping.formats import FORMATS
-from louver.core.shaping.shorten import Shortening, shorten
+from louver.core.shaping.shorten import FORMATS, Shortening, shorten
 from louver.limits import MAX_ARRAY_LEVELS
 
 if TYPE_CHECKING:

@@ -8,28 +8,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, get_args
 
-from louver.concurrency.idle import IdleClock
+from louver.core.cached import cached_property
 from louver.core.json import members
 from louver.errors import UpstreamUnavailable
 from louver.gateway.clients.outbox import Outbox
-from louver.gateway.clients.revisions import is_modern
-from louver.gateway.upstream.negotiation import ClientIdentity
-from louver.jsonrpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, JsonRpcError
-from louver.limits import MAX_URI_BYTES, MAX_URI_PARTS
-from louver.protocol.mcp import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, LOG_LEVEL_META_KEY, RESOURCE_UPDATED
-from louver.protocol.names import PREFIX
-from louver.protocol.requests import LogLevel
-from louver.server.call_record import CallRecord
-from louver.server.request import ANONYMOUS, Identity
+from louver.gateway.clients.revisions import GATEWAY_IDENTITY, ClientIdentity
+from louver.limits import MAX_URI_BYTES
+from louver.steps.call_record import CallRecord
+from louver.steps.request import ANONYMOUS, Identity
+from louver.wire.jsonrpc.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, JsonRpcError
+from louver.wire.mcp import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    LIST_CHANGED_METHODS,
+    LOG_LEVEL_META_KEY,
+    MODERN_VERSIONS,
+    RESOURCE_UPDATED,
+)
+from louver.wire.names import PREFIX
+from louver.wire.requests import LogLevel
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
     from louver.catalogue.grants import PrincipalKey
-    from louver.jsonrpc.codec import Params
-    from louver.server.request import ClientConnection, Request
+    from louver.concurrency.backoff import Pace
+    from louver.steps.request import ClientConnection, Request
+    from louver.wire.jsonrpc.codec import Params
+
+MAX_URI_PARTS = 64
+"""Parts of a resource's URI that are tried as the URI of a watched parent."""
+
 
 LOG_LEVELS: Final[tuple[str, ...]] = get_args(LogLevel)
 _CAPABILITY_OF = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
@@ -63,24 +75,54 @@ class GatewayClient:
     def __init__(
         self,
         version: str,
-        identity: ClientIdentity,
+        identity: ClientIdentity | None,  # `None`: it is read from the request once it is needed
         connection: ClientConnection | None = None,
         owner: Hashable | None = None,
         peer: Hashable = None,
         principal: PrincipalKey | None = None,
+        meta: dict[str, Any] | None = None,  # of the request that is the client, in 2026-07-28
+        list_pace: Pace | None = None,  # of all clients that are notified of the same lists
     ) -> None:
         self.version = version
-        self.is_modern = is_modern(version)  # speaks 2026-07-28
-        self.identity = identity
+        self.is_modern = version in MODERN_VERSIONS  # speaks 2026-07-28
         self.peer = peer  # whose budget it uses: a principal, or an address
         self.principal = principal  # whose logins it uses; `None`: the gateway's
-        self.log_level: str | None = None
         self.watched: set[str] = set()  # URIs of subscribed resources
-        self.outbox = Outbox()
-        self.clock = IdleClock()  # of its requests to any upstream
+        self.open_calls = 0  # of any upstream
+        self.last_used = monotonic()  # by a request to any upstream
         self.is_closed = False  # though its requests may not know it yet
+        self._identity = identity
+        self._log_level: str | None = None
         self._connection = connection
         self._owner = owner
+        self._meta = meta or {}
+        self._list_pace = list_pace
+
+    @property
+    def identity(self) -> ClientIdentity:
+        if self._identity is None:
+            meta = self._meta
+            info, capabilities = meta.get(CLIENT_INFO_META_KEY), meta.get(CLIENT_CAPABILITIES_META_KEY)
+            self._identity = ClientIdentity(self.version, members(info), members(capabilities))
+        return self._identity
+
+    @property
+    def log_level(self) -> str | None:
+        return self._meta.get(LOG_LEVEL_META_KEY) if self._log_level is None else self._log_level
+
+    @log_level.setter
+    def log_level(self, level: str) -> None:
+        self._log_level = level
+
+    @cached_property
+    def outbox(self) -> Outbox:
+        """What it is sent, in order; of 2026-07-28 each request has its own."""
+        return Outbox()
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since it has used any upstream; 0 while it does."""
+        return 0.0 if self.open_calls else monotonic() - self.last_used
 
     @property
     def owner(self) -> Hashable:
@@ -130,7 +172,12 @@ class GatewayClient:
     def notify(self, method: str, params: Params) -> None:
         """Queue a notification that belongs to no request."""
         if self._connection is not None:
-            self.outbox.put(method, params, partial(self._connection.notify, method, params))
+            self.outbox.put(method, params, partial(self._send, self._connection, method, params))
+
+    async def _send(self, connection: ClientConnection, method: str, params: Params) -> None:
+        if self._list_pace is not None and method in LIST_CHANGED_METHODS:
+            await self._list_pace.turn()
+        await connection.notify(method, params)
 
     async def ask(self, method: str, params: Params) -> dict[str, Any]:
         """Ask the client something that belongs to none of its requests."""
@@ -145,29 +192,35 @@ def handshake_client(request: Request) -> GatewayClient | None:
     return request.connection.state.get(_CLIENT_KEY)
 
 
-def open_client(request: Request, version: str) -> GatewayClient:
+def open_client(request: Request, version: str, list_pace: Pace) -> GatewayClient:
     params = dict(request.params)
     identity = ClientIdentity(version, members(params.get("clientInfo")), members(params.get("capabilities")), params)
     client = request.connection.state[_CLIENT_KEY] = GatewayClient(
-        version, identity, request.connection, peer=request.peer, principal=request.identity.key
+        version,
+        identity,
+        request.connection,
+        peer=request.peer,
+        principal=request.identity.key,
+        list_pace=list_pace,
     )
     return client
 
 
-def modern_client(request: Request) -> GatewayClient:
-    meta = members(request.params.get("_meta"))
-    info, capabilities = meta.get(CLIENT_INFO_META_KEY), meta.get(CLIENT_CAPABILITIES_META_KEY)
-    identity = ClientIdentity(request.revision, members(info), members(capabilities))
-    # Over stdio there is only one host.
-    owner = _STDIO_OWNER if request.address is None else request.identity.key
-    client = GatewayClient(request.revision, identity, owner=owner, peer=request.peer, principal=request.identity.key)
-    client.log_level = meta.get(LOG_LEVEL_META_KEY)
-    return client
+def known_client(request: Request) -> GatewayClient | None:
+    """The client of a request, which is looked up once; `None` before `initialize`, when requests are refused."""
+    record, key = request.record, request.identity.key
+    if record.client is None and request.is_modern:
+        # Over stdio there is only one host.
+        owner = _STDIO_OWNER if request.address is None else key
+        meta = members(request.params.get("_meta"))
+        record.client = GatewayClient(request.revision, None, owner=owner, peer=request.peer, principal=key, meta=meta)
+    elif record.client is None:
+        record.client = handshake_client(request)
+    return record.client
 
 
 def client_of(request: Request) -> GatewayClient:
-    client = modern_client(request) if request.is_modern else handshake_client(request)
-    if client is None:
+    if (client := known_client(request)) is None:
         raise JsonRpcError(code=INVALID_PARAMS, message="Invalid request parameters", data="")
     return client
 
@@ -202,7 +255,7 @@ class Caller(Protocol):
 class GatewayCaller:
     """The gateway as caller, without a client."""
 
-    client: GatewayClient
+    client: GatewayClient = field(default_factory=lambda: GatewayClient(GATEWAY_IDENTITY.version, GATEWAY_IDENTITY))
     identity: Identity = ANONYMOUS
     record: CallRecord = field(default_factory=CallRecord)
     is_live: bool = True
@@ -217,30 +270,25 @@ class GatewayCaller:
         raise JsonRpcError(code=INVALID_REQUEST, message="there is no client to be asked")
 
 
-@dataclass(frozen=True, slots=True)
 class ClientRequest:
     """One request of a client, while it is answered; its notifications are sent before the answer."""
 
-    client: GatewayClient
-    request: Request
-
-    @property
-    def identity(self) -> Identity:
-        return self.request.identity
-
-    @property
-    def record(self) -> CallRecord:
-        return self.request.record
-
-    @property
-    def is_live(self) -> bool:
-        return self.request.is_live
+    def __init__(self, client: GatewayClient, request: Request) -> None:
+        self.client = client
+        self.request = request
+        self.identity = request.identity
+        self.record = request.record
+        self.is_live = request.is_live
+        self._outbox = None if client.is_modern else client.outbox
+        self._is_over = False
 
     async def notify(self, method: str, params: Params) -> None:
-        if method == "notifications/message" and not self.client.accepts_level(params):
+        if self._is_over or (method == "notifications/message" and not self.client.accepts_level(params)):
             return
         send = partial(self.request.connection.notify, method, params, self.request.id)
-        self.client.outbox.put(method, params, send, self.request.id)
+        if self._outbox is None:
+            self._outbox = Outbox()
+        self._outbox.put(method, params, send, self.request.id)
 
     async def pause(self) -> None:
         """Close the client's stream; the client resumes it by itself."""
@@ -248,7 +296,7 @@ class ClientRequest:
             await self.request.pause()
 
     async def ask(self, method: str, params: Params) -> dict[str, Any]:
-        await self.client.outbox.flush(self.request.id)
+        await self._flush()
         self.client.check_capability(method, params)
         return await self.request.connection.ask(method, params, self.request.id)
 
@@ -258,9 +306,14 @@ class ClientRequest:
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             # Not if cancelled: the client has gone then. An error is an answer.
-            if kind is None or issubclass(kind, Exception):
-                await self.client.outbox.flush(self.request.id)
+            if self._outbox is not None and (kind is None or issubclass(kind, Exception)):
+                await self._flush()
         finally:
             if self.client.is_modern:
-                # A 2026-07-28 client is this one request.
-                self.client.outbox.close()
+                self._is_over = True
+                if self._outbox is not None:
+                    self._outbox.close()
+
+    async def _flush(self) -> None:
+        if self._outbox is not None:
+            await self._outbox.flush(self.request.id)

@@ -14,15 +14,19 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import digest, is_object
-from louver.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, JsonRpcError
-from louver.limits import MAX_PARKED, MAX_ROUNDS, PARKED_S
-from louver.protocol.mcp import INPUT_REQUEST_METHODS
+from louver.limits import MAX_ROUNDS, PARKED_S
+from louver.wire.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, JsonRpcError
+from louver.wire.mcp import INPUT_REQUEST_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from louver.gateway.clients.client import Caller
-    from louver.jsonrpc.codec import Params
+    from louver.wire.jsonrpc.codec import Params
+
+MAX_PARKED = 100
+"""Calls that wait for answers of a 2026-07-28 client. Over it the oldest go, those of the same owner first."""
+
 
 INPUT_RESPONSES, REQUEST_STATE = "inputResponses", "requestState"
 _FIRST_WAIT_S, _LAST_WAIT_S = 0.05, 0.25

@@ -11,10 +11,10 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from louver.concurrency.backoff import Pace
 from louver.concurrency.budget import BudgetByKey
-from louver.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
-from louver.limits import MAX_LISTENERS, MAX_PEER_LISTENERS, MAX_UNHEARD_EVENTS
-from louver.protocol.mcp import (
+from louver.wire.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
+from louver.wire.mcp import (
     PROMPTS_CHANGED,
     RESOURCE_UPDATED,
     RESOURCES_CHANGED,
@@ -27,8 +27,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from louver.catalogue.grants import PrincipalKey
-    from louver.jsonrpc.codec import Params
-    from louver.server.request import Request
+    from louver.steps.request import Request
+    from louver.wire.jsonrpc.codec import Params
+
+MAX_LISTENERS = 1024
+MAX_UNHEARD_EVENTS = 1024
+"""Streams of `subscriptions/listen`, and changes that wait for one of them; over it the stream is ended."""
+
+MAX_PEER_LISTENERS = 128
+"""Streams of `subscriptions/listen` of one such client; a host needs one for each window."""
+
+LIST_PACE_S = 0.002
+"""Between two notifications of changed lists, in seconds: a thousand clients do not ask for a list all at once."""
+
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +58,7 @@ class _Stream:
         if self._uris:
             self.filters["resourceSubscriptions"] = filters["resourceSubscriptions"]
         self.events = asyncio.Queue[tuple[str, dict[str, Any]] | None]()
+        self.unheard_lists: set[str] = set()
 
     def matches(self, method: str, params: dict[str, Any]) -> bool:
         return params.get("uri") in self._uris if method == RESOURCE_UPDATED else _LISTS[method] in self.filters
@@ -56,6 +68,7 @@ class ListenStreams:
     """The open streams; each ends with its request, with its token, or with all others."""
 
     def __init__(self) -> None:
+        self.list_pace = Pace(LIST_PACE_S)  # of clients of both revisions
         self._streams: set[_Stream] = set()
         self._by_peer = BudgetByKey(MAX_PEER_LISTENERS)
         self._on_tools_changed: dict[object, Callable[[], None]] = {}
@@ -81,6 +94,9 @@ class ListenStreams:
             await notify(SUBSCRIPTION_ACKNOWLEDGED, acknowledged, request.id)
             while (event := await stream.events.get()) is not None:
                 method, params = event
+                if method in _LISTS:
+                    await self.list_pace.turn()
+                    stream.unheard_lists.discard(method)
                 await notify(method, {**params, "_meta": meta}, request.id)
         finally:
             self._streams.discard(stream)
@@ -126,6 +142,11 @@ class ListenStreams:
         return asyncio.get_running_loop().call_later(max(0.0, expires - time.time()), self._end, stream)
 
     def _put(self, stream: _Stream, event: tuple[str, dict[str, Any]]) -> None:
+        method, _ = event
+        if method in stream.unheard_lists:
+            return
+        if method in _LISTS:
+            stream.unheard_lists.add(method)
         if stream.events.qsize() < MAX_UNHEARD_EVENTS:
             stream.events.put_nowait(event)
         else:

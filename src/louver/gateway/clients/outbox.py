@@ -12,13 +12,17 @@ from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from louver.core.json import compact
-from louver.gateway.upstream.list_cache import LIST_CHANGED_METHODS
-from louver.limits import MAX_UNREAD, MAX_UNREAD_CHARACTERS
+from louver.wire.mcp import LIST_CHANGED_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from louver.jsonrpc.codec import Params, RequestId
+    from louver.wire.jsonrpc.codec import Params, RequestId
+
+MAX_UNREAD = 10_000
+MAX_UNREAD_CHARACTERS = 8 * 1024 * 1024
+"""Notifications that wait for one client, as many as `MAX_EVENTS`, and their characters; a single one may be larger."""
+
 
 logger = logging.getLogger(__name__)
 

@@ -9,15 +9,18 @@ Only what a revision demands is added or removed. Requests to clients are conver
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.core.json import is_object, members
-from louver.protocol.mcp import (
+from louver import __version__
+from louver.core.json import digest, is_object, members
+from louver.wire.mcp import (
     CACHEABLE_METHODS,
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     HANDSHAKE_VERSIONS,
     LATEST_HANDSHAKE_VERSION,
+    LATEST_MODERN_VERSION,
     LOG_LEVEL_META_KEY,
     MODERN_VERSIONS,
     PROTOCOL_VERSION_META_KEY,
@@ -25,7 +28,7 @@ from louver.protocol.mcp import (
 )
 
 if TYPE_CHECKING:
-    from louver.jsonrpc.codec import Params
+    from louver.wire.jsonrpc.codec import Params
 
 # The keys of `_meta` that identify the client in a 2026-07-28 request.
 ENVELOPE_KEYS: Final = (
@@ -36,6 +39,39 @@ ENVELOPE_KEYS: Final = (
 )
 
 _MODERN_MEMBERS = ("resultType", "ttlMs", "cacheScope")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientIdentity:
+    """The client identity that an upstream sees."""
+
+    version: str  # the revision to try first
+    info: dict[str, Any]
+    capabilities: dict[str, Any]
+    # the client's complete `initialize` params
+    initialize_params: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def digest(self) -> str:
+        """Equal for clients that look the same to an upstream."""
+        return digest([self.version, self.info, self.capabilities, self.initialize_params])
+
+    @property
+    def envelope(self) -> dict[str, Any]:
+        """The `_meta` of every request in 2026-07-28."""
+        return {
+            PROTOCOL_VERSION_META_KEY: MODERN_VERSIONS[-1],
+            CLIENT_INFO_META_KEY: self.info,
+            CLIENT_CAPABILITIES_META_KEY: self.capabilities,
+        }
+
+
+# The gateway's identity in shared sessions. `Client.check_can` checks what the actual client supports.
+GATEWAY_IDENTITY: Final = ClientIdentity(
+    LATEST_MODERN_VERSION,
+    {"name": "louver", "version": __version__},
+    {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": True}},
+)
 
 
 def is_modern(version: str) -> bool:

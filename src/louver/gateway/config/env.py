@@ -16,9 +16,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_REFERENCE = re.compile(r"\$\$\{|\$\{(?:(?:env:)?(?P<name>[A-Za-z_]\w*)(?P<other>:-(?P<default>[^}]*))?\})?", re.ASCII)
+# What does not end is read to the end at once: looked for from each of its beginnings, it would take quadratic time.
+_REFERENCE = re.compile(
+    r"""\$\$\{
+      | \$\{(?:env:)?(?P<name>[A-Za-z_]\w*+)(?P<other>:-(?P<default>[^}]*+))?\}
+      | \$\{(?:(?:env:)?[A-Za-z_]\w*+:-[^}]*+\Z)?""",
+    re.ASCII | re.VERBOSE,
+)
 
-_FILE = re.compile(r"\$\$\{|\$\{file:(?P<path>[^}]+)\}")
+_FILE = re.compile(r"\$\$\{|\$\{file:(?:(?P<path>[^}]++)\}|[^}]++\Z)")
 
 # Variables that only Cursor and VS Code know; `louver doctor --apply` resolves them.
 HOST_VARIABLES = ("workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/")

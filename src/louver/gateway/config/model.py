@@ -19,33 +19,33 @@ from louver.catalogue.hosts import Host
 from louver.core.json import digest
 from louver.core.nearest import instead
 from louver.errors import InvalidConfig
-from louver.gateway.login.settings import DISCOVERED, OAuthSettings
+from louver.gateway.config.auth import DISCOVERED, OAuthSettings
 from louver.limits import AUDIT_DAYS
-from louver.protocol.names import ARGUMENT
-from louver.protocol.urls import is_url
+from louver.steps.call_limits import LimitSettings
+from louver.steps.results.store import MEMORY
+from louver.wire.names import ARGUMENT
+from louver.wire.uris import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from louver.catalogue.grants import PrincipalKey
     from louver.catalogue.guidance import GuidanceRule
-    from louver.catalogue.policy.policy import Policy
-    from louver.catalogue.policy.principal import Principal
-    from louver.catalogue.tool_rules import ToolRules
-    from louver.gateway.auth.settings import Auth
-    from louver.gateway.discovery.service import Inspect
-    from louver.gateway.upstream.tool_pins import OnChange
-    from louver.server.calls.request import Argument
-    from louver.server.calls.warnings import Warnings
-    from louver.server.results.results import KeptResults
-    from louver.server.tools.listing import Listing
-    from louver.state.url import StateUrl
+    from louver.gateway.config.auth import Auth
+    from louver.policy.policy import Policy
+    from louver.policy.principal import Principal
+    from louver.policy.tool_rules import ToolRules
+    from louver.steps.calls.request import Argument
+    from louver.steps.calls.warnings import Warnings
+    from louver.steps.results.results import KeptResults
+    from louver.steps.shared_state import StateUrl
+    from louver.steps.tools.listing import Listing
 
 # An upstream session for each client session, or one for all.
 Isolation = Literal["session", "shared"]
 
-# Tools are listed whole; minimally, with descriptions on demand; by discovery tools; or behind a single tool.
-Exposure = Literal["full", "minimal", "discovery", "gateway"]
+# Tools are listed whole; only those in use; minimally, with descriptions on demand; by discovery tools; or behind one.
+Exposure = Literal["full", "deferred", "minimal", "discovery", "gateway"]
 
 # Clients get the opening and the tools of a server from its last run while it starts, or wait for it.
 CatalogueSource = Literal["kept", "live"]
@@ -55,6 +55,12 @@ DisclosureLevel = Literal["enforce", "on-error"]
 
 # Containment of scripts: the system refuses everything, or a process alone, for systems that can do no more; or none.
 ExecuteLevel = Literal["strict", "process", "off"]
+
+# What happens to a tool that changed.
+OnChange = Literal["warn", "block"]
+
+# The tools that a sample call may run: those annotated as read-only, or all.
+Inspect = Literal["readOnly", "all"]
 
 TransportKind = Literal["stdio", "http", "sse"]
 
@@ -151,15 +157,6 @@ class AuditSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class LimitSettings:
-    """Calls of one caller in a minute; `None`: any number."""
-
-    calls_per_minute: int | None = None
-    # tool, by the name that clients see -> the same for it alone
-    tools_per_minute: Mapping[str, int] = field(default_factory=dict[str, int])
-
-
-@dataclass(frozen=True, slots=True)
 class Config:
     upstreams: tuple[UpstreamConfig, ...]
     argument: Argument = "projectable"  # which tools take it
@@ -167,6 +164,7 @@ class Config:
     hosts: Mapping[str, Host] = field(default_factory=dict[str, Host])  # besides the known ones
     listing: Listing = "relaxed"  # the output schema that projectable tools list
     exposure: Exposure = "full"
+    pinned: tuple[str, ...] | None = None  # tools that `deferred` lists; `None`: those in use
     disclosure: DisclosureLevel = "enforce"
     execute: ExecuteLevel | None = None  # `None`: `strict` in the exposure `discovery`, else `off`
     inspect: Inspect = "readOnly"  # which tools may run to show an answer
@@ -174,10 +172,12 @@ class Config:
     keys: tuple[str, ...] = field(default=(), repr=False)
     replica_url: str = ""  # where other replicas reach this one; empty if they cannot
     state: StateUrl | None = None  # shared with other replicas; `None`: each has its own
-    limits: LimitSettings = LimitSettings()
+    limits: LimitSettings = field(default_factory=LimitSettings)
     max_processes: int | None = None  # of servers over stdio; `None`: as many as the machine has room for
     warnings: Warnings | None = None  # `None`: no warnings of large answers
-    keep_results: KeptResults | None = None  # `None`: no results are kept
+    keep_results: KeptResults | Literal[False] | None = None  # `None`: only what a host would not show whole
+    results_store: str | Path = field(default=MEMORY, repr=False)  # where those are kept; a URL may hold a password
+    toon: bool = False  # models of known hosts get arrays of alike objects as TOON; with the extra
     catalogue: CatalogueSource = "kept"  # for servers without a policy
     learn: Path | None = None  # folder for learned output fields; `None`: nothing is learned
     meaning: Path | None = None  # a folder with word vectors; `None`: those of the extra, if it is installed

@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 from dataclasses import dataclass
+from importlib import import_module
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -22,33 +23,32 @@ from louver.catalogue.files.open_regular import trusted_or_pipe
 from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.hosts import Host
 from louver.catalogue.learned import state_folder
-from louver.catalogue.policy.policy import Policy
 from louver.catalogue.search.meaning_extra import word_vectors
-from louver.catalogue.tool_rules import ToolRules
-from louver.core.json import digest, members
+from louver.core.json import digest, is_object, members
 from louver.core.secret_key import MIN_KEY_BYTES
 from louver.errors import InvalidConfig, InvalidGuidance, InvalidInput, LouverError
-from louver.gateway.auth.read import read_audit, read_auth, read_principal
-from louver.gateway.auth.settings import Tokens
+from louver.gateway.config.auth import DISCOVERED, OAuthSettings, Tokens
 from louver.gateway.config.env import UnresolvedVariable, expand_variables, split_files
-from louver.gateway.config.model import Config, HeadersHelper, LimitSettings, UpstreamConfig
+from louver.gateway.config.model import Config, HeadersHelper, UpstreamConfig
+from louver.gateway.config.read_auth import read_audit, read_auth, read_oauth, read_principal
 from louver.gateway.config.validate import SERVERS, check, parse_json, server_prefix
-from louver.gateway.login.read import read_oauth
-from louver.gateway.login.settings import DISCOVERED, OAuthSettings
 from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
-from louver.protocol.names import ARGUMENT
-from louver.protocol.urls import is_url
-from louver.server.calls.warnings import Warnings
-from louver.server.results.results import KeptResults
-from louver.server.results.store import MEMORY
-from louver.state.url import StateUrl, is_state_url
+from louver.policy.policy import Policy
+from louver.policy.tool_rules import ToolRules
+from louver.steps.call_limits import LimitSettings
+from louver.steps.calls.warnings import Warnings
+from louver.steps.results.results import KeptResults
+from louver.steps.results.store import MEMORY
+from louver.steps.shared_state import StateUrl, is_state_url
+from louver.wire.names import ARGUMENT
+from louver.wire.uris import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from louver.catalogue.files.folder import Opener
     from louver.catalogue.files.line_numbers import Place
-    from louver.gateway.auth.settings import Auth
+    from louver.gateway.config.auth import Auth
     from louver.gateway.config.model import HeaderTemplate, Isolation
 
 _DICT: Final = "<dict>"  # stands for the file in errors
@@ -98,6 +98,7 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
     return Config(
         tuple(upstreams),
         argument_name=settings.pop("argumentName", ARGUMENT),
+        pinned=None if (pinned := settings.pop("pinned", None)) is None else tuple(pinned),
         hosts=hosts,
         keys=keys,
         replica_url=source.replica_url(settings.pop("replicaUrl", None)),
@@ -105,7 +106,9 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         max_processes=settings.pop("maxProcesses", None),
         limits=LimitSettings(limits.get("callsPerMinute"), limits.get("toolsPerMinute", {})),
         warnings=None if warnings is False else Warnings(**members(warnings)),
-        keep_results=None if kept_results is None else source.kept_results(kept_results, kept_in),
+        results_store=kept_in,
+        keep_results=source.kept_results(kept_results, kept_in) if is_object(kept_results) else kept_results,
+        toon=source.toon(settings.pop("toon", False)),
         learn=source.learn(settings.pop("learn", False)),
         meaning=source.meaning(settings.pop("meaning", None)),
         exports=source.folder(("louver", "exports"), settings.pop("exports", None)),
@@ -364,6 +367,16 @@ class ConfigSource:
         except InvalidInput as error:
             raise self.error_at(place, f"'meaning': {error.message}") from None
         return folder
+
+    def toon(self, written: bool) -> bool:
+        """Whether answers may be TOON; the library is imported here, since that takes longer than an answer may."""
+        if written:
+            try:
+                import_module("toon_format")
+            except ModuleNotFoundError:
+                problem = "'toon': answers as TOON need the extra 'toon': pip install 'louver[toon]'"
+                raise self.error_at(("louver", "toon"), problem) from None
+        return written
 
     def _strings(self, at: Place, written: dict[str, str]) -> dict[str, str]:
         return {key: self.string((*at, key), value) for key, value in written.items()}

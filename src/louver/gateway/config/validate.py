@@ -114,7 +114,7 @@ def _unknown(key: str, properties: dict[str, Any]) -> str:
 def _expected(keyword: str, wanted: Any, rules: dict[str, Any], instance: Any) -> str:
     if keyword == "type":
         types = wanted if is_array(wanted) else [wanted]
-        return f"expected {' or '.join(_TYPE_NAMES[each] for each in types)}, not {_type_name(instance)}"
+        return f"expected {' or '.join(_TYPE_NAMES[each] for each in types)}, not {type_name(instance)}"
     if keyword == "enum":
         return f"expected one of {', '.join(map(repr, wanted))}"
     if "x-of" in rules:
@@ -140,7 +140,7 @@ _TYPE_NAMES = {
 }
 
 
-def _type_name(value: Json) -> str:
+def type_name(value: Json) -> str:
     if value is None or isinstance(value, bool):
         return "null" if value is None else "a boolean"
     if isinstance(value, str):

@@ -23,26 +23,26 @@ from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.offload import yielding
 from louver.core.json import digest, is_object, members
 from louver.errors import LoginRequired, TooManyProcesses, UnknownResult, UpstreamError
+from louver.gateway.back.fan_out.task_bindings import TASK_LIST, TASK_METHODS, task_id_of
+from louver.gateway.back.lists.list_cache import change_notification
 from louver.gateway.clients.revisions import opening_for_modern, with_envelope
-from louver.gateway.routing.dispatch import Dispatcher, is_unavailable, kept_for, opening_of, watching
+from louver.gateway.routing.dispatch import Dispatcher, can_be_kept, is_unavailable, opening_of, watching
 from louver.gateway.routing.resource_owners import ResourceOwners
 from louver.gateway.routing.slow_lists import SlowLists, UpstreamList
 from louver.gateway.routing.task_owners import TaskOwners
-from louver.gateway.upstream.list_cache import change_notification
-from louver.gateway.upstream.task_bindings import TASK_LIST, TASK_METHODS, task_id_of
-from louver.jsonrpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcError
 from louver.limits import LEFT_OUT_S
-from louver.protocol.names import SERVER
-from louver.protocol.results import kept_at
-from louver.server.wire import pages
+from louver.steps.pages import pages
+from louver.wire.jsonrpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcError
+from louver.wire.names import SERVER
+from louver.wire.results import kept_at
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
 
+    from louver.gateway.back.availability import AvailabilityListeners
+    from louver.gateway.back.upstream import Upstream
     from louver.gateway.clients.client import Caller, GatewayClient
-    from louver.gateway.upstream.availability import AvailabilityListeners
-    from louver.gateway.upstream.upstream import Upstream
-    from louver.jsonrpc.codec import Params
+    from louver.wire.jsonrpc.codec import Params
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class AggregateRoutes:
         ]
         absent = [upstream for name, upstream in self._upstreams.items() if name not in openings]
         for upstream in absent:
-            upstream.notify_when_available(client)
+            upstream.of(client).notify_when_available(client)
         # An upstream that is unavailable now may have any of them later.
         capabilities = {
             name: value for name, value in _CAPABILITIES.items() if absent or name in available or name == "tools"
@@ -146,7 +146,7 @@ class AggregateRoutes:
         return await self._dispatcher.send(upstream, caller, method, params)
 
     async def notify(self, client: GatewayClient, method: str, params: Params) -> None:
-        await asyncio.gather(*(upstream.notify(client, method, params) for upstream in self._upstreams.values()))
+        await asyncio.gather(*(each.of(client).notify(client, method, params) for each in self._upstreams.values()))
 
     @asynccontextmanager
     async def watching(self, caller: Caller, uris: Sequence[str]) -> AsyncGenerator[None]:
@@ -155,7 +155,7 @@ class AggregateRoutes:
             try:
                 for upstream in self._upstreams.values():
                     if not _can_open(upstream, caller.client):
-                        upstream.notify_when_available(caller.client)
+                        upstream.of(caller.client).notify_when_available(caller.client)
                 yield
             finally:
                 self._availability_listeners.clients.discard(caller.client)
@@ -166,7 +166,7 @@ class AggregateRoutes:
         openings: dict[str, dict[str, Any]] = {}
         for name, upstream in self._upstreams.items():
             # Some may have opened while others were waited for.
-            if _can_open(upstream, client):
+            if _can_open(upstream, client, is_late=True):
                 with suppress(UpstreamError):
                     openings[name] = await opening_of(upstream, client, is_live=False)
         for problem in problems:
@@ -181,16 +181,18 @@ class AggregateRoutes:
         member, key = _LISTS[method]
         upstreams = self._requested_upstreams(params)
         lists: dict[str, UpstreamList] = {}
-        # A single upstream may take its time.
-        fetch = self._fetch_list if len(upstreams) == 1 else self._fetch_list_soon
 
         async def ask(upstream: Upstream) -> None:
-            lists[upstream.name] = await fetch(upstream, caller, method, params)
+            lists[upstream.name] = await self._fetch_list_soon(upstream, caller, method, params)
 
-        # Not `gather`: if the client cancels, that would not wait for the threads that apply policies to lists.
-        async with anyio.create_task_group() as group:
-            for upstream in upstreams:
-                group.start_soon(ask, upstream)
+        if len(upstreams) == 1:
+            # A single upstream may take its time, and its problem is the answer.
+            lists[upstreams[0].name] = await self._fetch_whole_list(upstreams[0], caller, method, params)
+        else:
+            # Not `gather`: if the client cancels, that would not wait for the threads that apply policies to lists.
+            async with anyio.create_task_group() as group:
+                for upstream in upstreams:
+                    group.start_soon(ask, upstream)
         entries: list[dict[str, Any]] = []
         # An upstream that does not answer now keeps its known URIs.
         answered = [upstream for upstream in upstreams if lists[upstream.name].is_complete]
@@ -216,10 +218,12 @@ class AggregateRoutes:
         self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
     ) -> UpstreamList:
         """The list of one upstream, if it answers soon; a later answer is announced to the client."""
-        if kept_for(upstream, caller, method, params) is None and (
-            problem := await _problem_of(upstream, caller.client)
-        ):
-            upstream.notify_when_available(caller.client)
+        is_kept = can_be_kept(caller, method, params) and upstream.of(caller.client).kept_for(caller.client) is not None
+        if not is_kept and (problem := await _problem_of(upstream, caller.client)):
+            if method == "tools/list" and (tools := await self._dispatcher.late_tools(upstream, caller)):
+                # If these turn out to be outdated, that is announced.
+                return UpstreamList(tools, is_complete=False)
+            upstream.of(caller.client).notify_when_available(caller.client)
             if method == "tools/list" and isinstance(problem, LoginRequired):
                 return UpstreamList(self._dispatcher.log_in_tools(upstream), is_complete=False)
             return UpstreamList([], is_complete=False)
@@ -239,23 +243,38 @@ class AggregateRoutes:
     async def _fetch_list(
         self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
     ) -> UpstreamList:
-        """The list of one upstream, all pages merged, as far as it answers."""
+        """The list of one upstream, as far as it answers."""
+        entries: list[dict[str, Any]] = []
+        try:
+            return await self._fetch_whole_list(upstream, caller, method, params, entries)
+        except JsonRpcError as error:
+            logger.warning("upstream %r does not answer %r", upstream.name, method)
+            if is_unavailable(error):
+                upstream.of(caller.client).notify_when_available(caller.client)
+            return UpstreamList(entries, is_complete=False)
+
+    async def _fetch_whole_list(
+        self,
+        upstream: Upstream,
+        caller: Caller,
+        method: str,
+        params: dict[str, Any],
+        entries: list[dict[str, Any]] | None = None,  # gets those of each page that comes
+    ) -> UpstreamList:
+        """The list of one upstream, all pages merged."""
         member, key = _LISTS[method]
+        entries = [] if entries is None else entries
 
         async def ask(page_params: dict[str, Any]) -> dict[str, Any]:
             return await self._dispatcher.send(upstream, caller, method, {**params, **page_params})
 
-        entries: list[dict[str, Any]] = []
         try:
             async for page in pages(ask):
                 listed: list[Any] = page.get(member) or []
                 entries += [entry for entry in listed if is_object(entry) and isinstance(entry.get(key), str)]
         except JsonRpcError as error:
             if error.code != METHOD_NOT_FOUND:
-                logger.warning("upstream %r does not answer %r", upstream.name, method)
-                if is_unavailable(error):
-                    upstream.notify_when_available(caller.client)
-                return UpstreamList(entries, is_complete=False)
+                raise
         return UpstreamList(entries, is_complete=True)
 
     def _requested_upstreams(self, params: dict[str, Any]) -> list[Upstream]:
@@ -276,13 +295,19 @@ class AggregateRoutes:
         """Route by URI: to the upstream that listed it or a template of it, else to the first that has it."""
         uri = params["uri"]
         if not (known := self._resource_owners.candidates(uri)):
-            connected = [each for each in self._upstreams.values() if each.has_session_for(caller.client)]
+            connected = [
+                each
+                for each in self._upstreams.values()
+                if each.of(caller.client).open_session(caller.client) is not None
+            ]
             if not all(map(self._resource_owners.knows_templates, connected)):
                 await self._list(caller, _TEMPLATE_LIST, with_envelope({}, caller.client.identity.envelope))
                 known = self._resource_owners.candidates(uri)
         if method == "resources/unsubscribe":
             # It may be watched since before a reload, and not listed again.
-            known = [each for each in self._upstreams.values() if each.is_watched(caller.client, uri)] or known
+            known = [
+                each for each in self._upstreams.values() if each.of(caller.client).is_watched(caller.client, uri)
+            ] or known
         refused: JsonRpcError | None = None
         for upstream in known:
             try:
@@ -353,7 +378,7 @@ class AggregateRoutes:
 
     async def _set_level(self, upstream: Upstream, caller: Caller, params: dict[str, Any]) -> None:
         if not await _is_available(upstream, caller.client):
-            upstream.store_level(caller.client, params["level"])
+            upstream.of(caller.client).store_level(caller.client, params["level"])
             return
         try:
             await self._dispatcher.send(upstream, caller, "logging/setLevel", params)
@@ -362,9 +387,10 @@ class AggregateRoutes:
             logger.debug("upstream %r has no log level", upstream.name)
 
 
-def _can_open(upstream: Upstream, client: GatewayClient) -> bool:
+def _can_open(upstream: Upstream, client: GatewayClient, *, is_late: bool = False) -> bool:
     """Whether a client can be served now: by a session, or by what is kept while one opens."""
-    return upstream.has_session_for(client) or upstream.kept_for(client) is not None
+    own = upstream.of(client)
+    return own.open_session(client) is not None or own.kept_for(client, is_late=is_late) is not None
 
 
 async def _is_available(upstream: Upstream, client: GatewayClient) -> bool:
@@ -375,7 +401,7 @@ async def _is_available(upstream: Upstream, client: GatewayClient) -> bool:
 async def _problem_of(upstream: Upstream, client: GatewayClient) -> UpstreamError | None:
     """Why an upstream is not available to a client, nor is soon."""
     try:
-        await upstream.session(client, LEFT_OUT_S)
+        await upstream.of(client).session(client, LEFT_OUT_S)
     except UpstreamError as problem:
         return problem
     return None

@@ -5,31 +5,34 @@ If the connection is lost, lists, reads, and tools that declare it safe are sent
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import members
 from louver.errors import LoginRequired, UpstreamError, UpstreamUnavailable
+from louver.gateway.back.fan_out.subscriptions import Subscriptions
+from louver.gateway.back.fan_out.task_bindings import TASK_LIST, TASK_METHODS
 from louver.gateway.clients.input_required import REQUEST_STATE, resolve_input_required
 from louver.gateway.clients.revisions import handshake_result, modern_result, opening_for_handshake, opening_for_modern
-from louver.gateway.upstream.subscriptions import Subscriptions
-from louver.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError
-from louver.protocol.mcp import INPUT_REQUIRED_METHODS
-from louver.server.policy.raw import Raw
-from louver.server.refusals import error_result
+from louver.limits import LEFT_OUT_S
+from louver.steps.policy.raw import Raw
+from louver.steps.refusals import error_result
+from louver.wire.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError
+from louver.wire.mcp import INPUT_REQUIRED_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Mapping
 
+    from louver.gateway.back.lists.derived_tools import DerivedTools
+    from louver.gateway.back.lists.kept_catalogue import KeptAnswers
+    from louver.gateway.back.logins import LoginStep
+    from louver.gateway.back.policy_guard import Guard
+    from louver.gateway.back.session import Session
+    from louver.gateway.back.upstream import Upstream
     from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.clients.input_required import PendingCalls
-    from louver.gateway.routing.log_in import LogIn
-    from louver.gateway.upstream.derived_tools import DerivedTools
-    from louver.gateway.upstream.kept_catalogue import KeptAnswers
-    from louver.gateway.upstream.policy_guard import Guard
-    from louver.gateway.upstream.session import Session
-    from louver.gateway.upstream.upstream import Upstream
 
 _RETRYABLE_METHODS = frozenset(
     {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
@@ -53,7 +56,7 @@ class Dispatcher:
         pending_calls: PendingCalls,
         guards: Mapping[str, Guard | None],
         derived_tools: Mapping[str, DerivedTools] | None = None,  # of the upstreams that have tool rules
-        log_in: Mapping[str, LogIn] | None = None,  # of the upstreams at which callers log in for themselves
+        log_in: Mapping[str, LoginStep] | None = None,  # of the upstreams at which callers log in for themselves
     ) -> None:
         self._pending_calls = pending_calls
         self._guards = guards  # after a reload with another guard a request is refused: its audit would be wrong
@@ -63,9 +66,11 @@ class Dispatcher:
     async def send(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The answer, after a second attempt where that is safe; for a failed tool call, an error result."""
         try:
-            if (log_in := self._log_in.get(upstream.name)) is None:
+            if (log_in := self._log_in.get(upstream.name)) is not None:
+                return await log_in.answer(caller, method, params, partial(self._visible, upstream, caller, method))
+            if upstream.name in self._derived_tools:
                 return await self._visible(upstream, caller, method, params)
-            return await log_in.answer(caller, method, params, partial(self._visible, upstream, caller, method))
+            return await self._send(upstream, caller, method, params)
         except UpstreamError as error:
             return _failure_answer(error, caller, method)
 
@@ -73,6 +78,14 @@ class Dispatcher:
         """What an upstream lists to callers who have to log in for themselves first."""
         log_in = self._log_in.get(upstream.name)
         return [] if log_in is None else [log_in.tool]
+
+    async def late_tools(self, upstream: Upstream, caller: Caller) -> list[dict[str, Any]]:
+        """The tools of an upstream that is opening, from another run: the caller can wait no longer."""
+        kept = upstream.of(caller.client).kept_for(caller.client, is_late=True)
+        result = None if kept is None else await _listed(kept, upstream, caller.client)
+        if result is not None and (tools := self._derived_tools.get(upstream.name)) is not None:
+            result = await tools.visible_list(result, caller.identity.principal)
+        return [] if result is None else result["tools"]
 
     async def _visible(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """The answer by the tool rules; LoginRequired is no answer yet."""
@@ -86,7 +99,7 @@ class Dispatcher:
     async def _tool_name(self, tools: DerivedTools, upstream: Upstream, caller: Caller, name: str) -> str:
         """The upstream's name of a tool; tools that are missing or hidden from the caller give the same error."""
         guard = self._guards.get(upstream.name)
-        session = await upstream.session(caller.client)
+        session = await upstream.of(caller.client).session(caller.client)
         try:
             found = await tools.find(session, caller.identity.principal, name)
         except JsonRpcError as error:
@@ -103,7 +116,7 @@ class Dispatcher:
         except UpstreamUnavailable:
             # A resumed call cannot start over.
             if REQUEST_STATE in params or (
-                method not in _RETRYABLE_METHODS and not upstream.is_retryable(caller.client, method, params)
+                method not in _RETRYABLE_METHODS and not upstream.of(caller.client).is_retryable(method, params)
             ):
                 raise
         return await self.call_once(upstream, caller, method, params)
@@ -112,23 +125,28 @@ class Dispatcher:
         self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
     ) -> dict[str, Any]:
         """The answer, without a second attempt."""
-        guard = self._guards.get(upstream.name)
-        if guard is None and (kept := kept_for(upstream, caller, method, params)) is not None:
-            result = await kept.list_tools(caller.client)
-            # The upstream may have opened meanwhile.
-            if result is not None and upstream.kept_for(caller.client) is kept:
+        guard, client = self._guards.get(upstream.name), caller.client
+        if method == "tools/list" and guard is None and can_be_kept(caller, method, params):
+            kept = await _soon_or_kept(upstream, client)
+            if kept is not None and (result := await _listed(kept, upstream, client)) is not None:
                 return result
-        session = await upstream.session(caller.client)
-        if upstream.guard is not guard:
+        own = upstream.of(client)
+        session = own.session_to_use(client) or await own.session(client)
+        if session.comparing is not None and not session.comparing.done() and method == "tools/call":
+            # A list that does not come stops no call.
+            await asyncio.wait({session.comparing}, timeout=LEFT_OUT_S)
+        if own.guard is not guard:
             raise UpstreamUnavailable(f"upstream {upstream.name!r} has been reconfigured: call again")
-        owner = (upstream.name, guard, caller.identity)
-        send = partial(self._converted, session, method, owner)
-        if guard is None:
-            upstream.tasks.check(caller.client.peer, method, params)
-            answer = upstream.tasks.bind(caller.client.peer, method, await send(caller, params))
-        else:
+        send = partial(self._converted, session, method, (upstream.name, guard, caller.identity))
+        if guard is not None:
             answer = await guard.send(session, caller, method, params, send)
-        return _uncached_for_others(answer, upstream)
+        else:
+            if method in TASK_METHODS:
+                upstream.tasks.check(client.peer, params)
+            answer = await send(caller, params)
+            if "task" in answer or method == TASK_LIST:
+                answer = upstream.tasks.bind(client.peer, method, answer)
+        return answer if upstream.principals is None else _uncached_for_others(answer)
 
     def _converted(
         self, session: Session, method: str, owner: object, caller: Caller, params: dict[str, Any]
@@ -173,7 +191,7 @@ async def watching(caller: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGe
     try:
         for upstream, wanted in uris.items():
             with suppress(UpstreamError):
-                session = await upstream.session(caller.client)
+                session = await upstream.of(caller.client).session(caller.client)
                 guard = upstream.guard
                 covered = [uri for uri in wanted if guard is None or guard.enforcer.policy.covers(uri)]
                 await session.subscriptions.watch_all(caller, covered)
@@ -183,29 +201,43 @@ async def watching(caller: Caller, upstreams: Mapping[str, Upstream]) -> AsyncGe
             await upstream.remove_client(caller.client)
 
 
-def kept_for(upstream: Upstream, caller: Caller, method: str, params: Mapping[str, Any]) -> KeptAnswers | None:
-    """What is kept of the last run, if that answers a request while the upstream opens: a list without a cursor."""
-    if method != "tools/list" or caller.is_live or not params.keys() <= {"_meta"}:
-        return None
-    return upstream.kept_for(caller.client)
+def can_be_kept(caller: Caller, method: str, params: Mapping[str, Any]) -> bool:
+    """Whether what is kept of the last run can answer a request while an upstream opens: a list without a cursor."""
+    return method == "tools/list" and not caller.is_live and params.keys() <= {"_meta"}
+
+
+async def _soon_or_kept(upstream: Upstream, client: GatewayClient) -> KeptAnswers | None:
+    """What is kept of the last run; what is kept of another one, if the upstream does not open soon."""
+    own = upstream.of(client)
+    kept = own.kept_for(client)
+    if kept is None and own.kept_for(client, is_late=True) is not None:
+        with suppress(UpstreamError):
+            await own.session(client, LEFT_OUT_S)
+        kept = own.kept_for(client, is_late=True)
+    return kept
+
+
+async def _listed(kept: KeptAnswers, upstream: Upstream, client: GatewayClient) -> dict[str, Any] | None:
+    """The kept result of `tools/list`, unless the upstream has opened meanwhile."""
+    result = await kept.list_tools(client)
+    return result if upstream.of(client).kept_for(client, is_late=True) is kept else None
 
 
 async def opening_of(upstream: Upstream, client: GatewayClient, *, is_live: bool = True) -> dict[str, Any]:
     """An upstream's result of `initialize` or `server/discover`, in the client's revision and as its policy allows."""
-    kept = None if is_live else upstream.kept_for(client)
-    negotiation = (await upstream.session(client) if kept is None else kept).negotiation
+    kept = None if is_live else await _soon_or_kept(upstream, client)
+    negotiation = (await upstream.of(client).session(client) if kept is None else kept).negotiation
     opening = negotiation.opening
     if upstream.guard is not None:
         opening = upstream.guard.enforcer.visible_handshake(Raw(opening)).value
     if negotiation.is_modern == client.is_modern:
-        return _uncached_for_others(opening, upstream)
+        return opening if upstream.principals is None else _uncached_for_others(opening)
     return opening_for_handshake(opening) if negotiation.is_modern else opening_for_modern(opening)
 
 
-def _uncached_for_others(answer: dict[str, Any], upstream: Upstream) -> dict[str, Any]:
+def _uncached_for_others(answer: dict[str, Any]) -> dict[str, Any]:
     """An answer by a caller's own credentials, which no cache may give to others, whatever the upstream says."""
-    is_private = upstream.is_per_principal and "cacheScope" in answer
-    return {**answer, "cacheScope": "private"} if is_private else answer
+    return {**answer, "cacheScope": "private"} if "cacheScope" in answer else answer
 
 
 def is_unavailable(error: JsonRpcError) -> bool:

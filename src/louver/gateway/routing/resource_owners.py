@@ -14,12 +14,15 @@ from collections import OrderedDict
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from louver.limits import MAX_RESULTS, MAX_TEMPLATES, MAX_URI_BYTES
+from louver.limits import MAX_RESULTS, MAX_URI_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from louver.gateway.upstream.upstream import Upstream
+    from louver.gateway.back.upstream import Upstream
+
+MAX_TEMPLATES = 1000
+"""Resource templates of one server that are matched against a URI that no server lists."""
 
 
 class ResourceOwners:

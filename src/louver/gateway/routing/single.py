@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from louver import __version__
 from louver.core.json import members
 from louver.errors import LoginRequired, UnknownResult
+from louver.gateway.back.lists.list_cache import LIST_CAPABILITIES
 from louver.gateway.clients.revisions import opening_for_modern
 from louver.gateway.routing.dispatch import Dispatcher, opening_of, watching
-from louver.gateway.upstream.list_cache import LIST_CAPABILITIES
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
+    from louver.gateway.back.upstream import Upstream
     from louver.gateway.clients.client import Caller, GatewayClient
-    from louver.gateway.upstream.upstream import Upstream
-    from louver.jsonrpc.codec import Params
+    from louver.wire.jsonrpc.codec import Params
 
 
 class Routes(Protocol):
@@ -27,7 +28,8 @@ class Routes(Protocol):
         """The answer to `initialize` or `server/discover`, in the client's revision."""
         ...
 
-    def answer(self, caller: Caller, method: str, params: dict[str, Any]) -> Awaitable[dict[str, Any]]: ...
+    @property
+    def answer(self) -> Callable[[Caller, str, dict[str, Any]], Awaitable[dict[str, Any]]]: ...
 
     def server_id_of(self, tool: str) -> str:
         """Identifies the upstream of a tool, also across restarts."""
@@ -48,6 +50,7 @@ class SingleRoute:
     def __init__(
         self, upstream: Upstream, dispatcher: Dispatcher, server_ids: Mapping[str, str], *, can_reload: bool
     ) -> None:
+        self.answer = partial(dispatcher.send, upstream)
         self._upstream = upstream
         self._dispatcher = dispatcher
         self._server_id = server_ids[upstream.name]
@@ -60,7 +63,7 @@ class SingleRoute:
             if client.principal is None or not self._dispatcher.log_in_tools(self._upstream):
                 raise
             # What it has is known once the caller has logged in.
-            self._upstream.notify_when_available(client)
+            self._upstream.of(client).notify_when_available(client)
             declared = {"capabilities": {name: {"listChanged": True} for name in LIST_CAPABILITIES}}
             opening = {**declared, "serverInfo": {"name": "louver", "version": __version__}}
             return opening_for_modern(opening) if client.is_modern else opening
@@ -74,9 +77,6 @@ class SingleRoute:
         }
         return {**opening, "capabilities": {**capabilities, **changing}}
 
-    def answer(self, caller: Caller, method: str, params: dict[str, Any]) -> Awaitable[dict[str, Any]]:
-        return self._dispatcher.send(self._upstream, caller, method, params)
-
     def server_id_of(self, tool: str) -> str:
         return self._server_id
 
@@ -86,7 +86,7 @@ class SingleRoute:
         return await self.answer(caller, method, params)
 
     async def notify(self, client: GatewayClient, method: str, params: Params) -> None:
-        await self._upstream.notify(client, method, params)
+        await self._upstream.of(client).notify(client, method, params)
 
     def watching(self, caller: Caller, uris: Sequence[str]) -> AbstractAsyncContextManager[None]:
         return watching(caller, dict.fromkeys(uris, self._upstream))

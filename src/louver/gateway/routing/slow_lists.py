@@ -38,7 +38,9 @@ class SlowLists:
         self, key: Hashable, ask: Callable[[], Awaitable[UpstreamList]], on_changed: Callable[[], None]
     ) -> UpstreamList:
         """A list if it comes in time, else its last value; `on_changed` is called if it comes later and differs."""
-        if key in self._pending:
+        if (pending := self._pending.get(key)) is not None:
+            if key not in self._late_lists:
+                await asyncio.wait({pending}, timeout=LEFT_OUT_S)
             return self._last(key)
         scope = anyio.CancelScope()
         task = asyncio.create_task(_run_in_scope(scope, ask))

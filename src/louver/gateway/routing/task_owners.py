@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from louver.limits import MAX_TASKS
-
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from louver.gateway.upstream.upstream import Upstream
+    from louver.gateway.back.upstream import Upstream
+
+MAX_TASKS = 10_000
+"""Tasks of several servers with a known owner. For an older task the servers are asked."""
 
 
 class TaskOwners:

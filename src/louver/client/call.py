@@ -1,0 +1,122 @@
+"""A call: its request, from its options to the wire; its refusal by the server; and what a client returns of it.
+
+call_tool(..., include=["id", "user.login"], strict=True)
+-> _meta.projection = {"mode": "include", "fields": ["id", "user.login"], "strict": true, "schema": "digest"}
+
+error -32602, data {"error": {"code": "UNKNOWN_FIELD", ...}}     UnknownField: the tool has not run
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+
+from louver.core.json import members
+from louver.core.projection.request import Projection
+from louver.errors import InvalidProjection, ProjectionLimit, UnknownField, UnknownView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp import MCPError
+
+    from louver.core.json import Schema
+    from louver.core.projection.request import SchemaForm
+    from louver.errors import LouverError
+    from louver.wire.projection import Applied, NotApplied
+
+Data = TypeVar("Data", covariant=True)
+
+_REFUSALS: Final = {each.code: each for each in (InvalidProjection, ProjectionLimit, UnknownField, UnknownView)}
+_FIELDS: Final = ("path", "offset", "expected", "position", "limit", "unmatched", "suggestions", "view", "views")
+
+# Most characters of a server's message.
+_MOST: Final = 400
+
+# The request of a call that names nothing.
+EVERYTHING = Projection.include("*")
+
+
+def requested_projection(given: Mapping[str, Any], *, strict: bool, required: bool) -> Projection | None:
+    """The projection of `include`, `exclude` or `view`, whichever is not `None`; `None` if all are."""
+    named = {mode: value for mode, value in given.items() if value is not None}
+    if not named:
+        if strict or required:
+            raise InvalidProjection("'strict' and 'required' go with 'include', 'exclude', 'view' or 'into'")
+        return None
+    if len(named) > 1:
+        raise InvalidProjection(f"one of {', '.join(map(repr, (*given, 'into')))} at a time")
+    [(mode, value)] = named.items()
+    member = "view" if mode == "view" else "fields"
+    # A string is not read as a list of its letters: `from_wire` refuses it, and whatever else is not a list.
+    wire_value = (
+        [*cast("Iterable[Any]", value)] if isinstance(value, Iterable) and not isinstance(value, str) else value
+    )
+    return Projection.from_wire({"mode": mode, member: wire_value, "strict": strict, "required": required})
+
+
+def wire_form(projection: Projection, schema: SchemaForm, *, knows_options: bool) -> dict[str, Any]:
+    """The request as sent: our own options only to a server that knows them. The client enforces them itself."""
+    if knows_options:
+        return replace(projection, schema=schema).to_wire()
+    return replace(projection, strict=False, required=False, schema="inline").to_wire()
+
+
+def refusal(error: MCPError) -> LouverError | None:
+    """Our error for a refused request; `None` if the server refused it for another reason."""
+    details: Any = members(members(error.error.data).get("error"))
+    refused = _REFUSALS.get(details.get("code")) if isinstance(details.get("code"), str) else None
+    if refused is None:
+        return None
+    return refused(error.error.message[:_MOST], **{name: details[name] for name in _FIELDS if name in details})
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectedResult(Generic[Data]):
+    """The result of a call, checked against the request.
+
+    Args:
+        data: The output without the SDK's wrapper, as the requested type if there is one; `None` for prose.
+        schema: A self-contained JSON Schema (draft 2020-12) of the output, which allows only what was requested.
+        applied: Whether the server sent just what was requested.
+        pruned: Whether the server sent more, which the client removed.
+        receipt: What the result says about its projection, if anything.
+        raw: The whole result as received. Its other parts are not checked.
+    """
+
+    data: Data
+    schema: Schema
+    applied: bool
+    pruned: bool
+    receipt: Applied | NotApplied | None
+    raw: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a request means for a tool, found out without a call."""
+
+    fields: tuple[str, ...]  # the canonical paths of the request
+    unmatched: tuple[str, ...]  # paths that the tool's schema does not know
+    suggestions: dict[str, str]  # unmatched path -> the path that was probably meant
+    schema: Schema  # of the output to come, with the SDK's wrapper if there is one
+    is_exact: bool  # the schema is derived from the tool's exact schema
+    projects: bool  # the server says that it can project this tool
+
+
+@dataclass(slots=True)
+class Stats:
+    """What the successful calls of a client have cost so far."""
+
+    calls: int = 0
+    applied: int = 0  # calls that the server projected
+    bytes_requested: int = 0  # the requested output, as JSON without white space
+    bytes_received: int = 0  # the whole results, as JSON without white space
+
+    def count(self, *, applied: bool, requested: int, received: int) -> None:
+        """Count one call, with its sizes in bytes."""
+        self.calls += 1
+        self.applied += applied
+        self.bytes_requested += requested
+        self.bytes_received += received

@@ -1,0 +1,141 @@
+"""`louver doctor`: what the MCP servers of the hosts on this machine cost, and what Louver would save.
+
+Nothing is started, called or written before the user has agreed, by an answer or by `--yes`. `louver undo` restores
+the files of hosts that it has changed.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from louver.cli import process, terminal
+from louver.cli.json_streams import parse_object, write
+from louver.cli.upstreams import unknown_tool_error
+from louver.desk.doctor.apply import prepare
+from louver.desk.doctor.measure import measure
+from louver.desk.doctor.places import find_places, start_lines
+from louver.desk.doctor.recommend import recommend
+from louver.desk.doctor.report import Diagnosis, show
+from louver.desk.hosts.swap import Swap, recorded
+from louver.desk.hosts.table import HOSTS, Machine
+from louver.errors import InvalidInput, LouverError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+
+    from louver.desk.doctor.answers import Calls
+    from louver.desk.doctor.places import HostPlace
+    from louver.desk.hosts.table import HostSource
+
+
+def run(arguments: Namespace) -> int:
+    return _undo(arguments) if arguments.command == "undo" else _diagnose(arguments)
+
+
+def _diagnose(arguments: Namespace) -> int:
+    """Print the table and the advice, and apply it if that is requested; return 1 if a call or a change is missing."""
+    machine = Machine.current()
+    calls = [(name, parse_object(text)) for name, text in arguments.calls]
+    hosts = [*arguments.hosts, *([arguments.apply] if arguments.apply else [])]
+    places = find_places([HOSTS[name] for name in dict.fromkeys(hosts)] or [*HOSTS.values()], machine)
+    # The same servers in several files are started once.
+    groups = [[*group] for _, group in groupby(sorted(places, key=_servers), _servers)]
+    for line in (line for group in groups for line in start_lines(group)):
+        terminal.print_stderr(line)
+    count = sum(len(group[0].config.upstreams) for group in groups)
+    others = "" if calls else ", and call those of their tools that only read and need no arguments"
+    answer = _ask(f"Start {count} servers{others}?", "" if calls else "start", yes=arguments.yes)
+    if answer == "n":
+        return 1
+    found = process.run(_measure(groups, calls, call_others=not calls and answer == "y"))
+    diagnoses = [found[place.source] for place in places]
+    if arguments.json:
+        write([each.to_json() for each in diagnoses])
+    else:
+        show(diagnoses)
+    names = sorted({name for each in diagnoses for name in each.measured.names})
+    unknown = [name for name, _ in calls if name not in names]
+    for name in unknown:
+        terminal.print_stderr(unknown_tool_error(name, names).message)
+    is_applied = arguments.apply is None or _apply(machine, list(zip(places, diagnoses, strict=True)), arguments)
+    return 0 if is_applied and not unknown else 1
+
+
+def _servers(place: HostPlace) -> str:
+    return repr([(each, each.command, each.url, each.env, each.headers) for each in place.config.upstreams])
+
+
+async def _measure(
+    groups: Sequence[Sequence[HostPlace]], calls: Calls, *, call_others: bool
+) -> dict[HostSource, Diagnosis]:
+    found: dict[HostSource, Diagnosis] = {}
+    for group in groups:
+        clients = [place.source.host.client for place in group]
+        measurements = await measure(group[0].config, clients, calls, call_others=call_others)
+        for place, measured in zip(group, measurements, strict=True):
+            found[place.source] = Diagnosis(place.source, measured, recommend(measured, place.source.host.client))
+    return found
+
+
+def _apply(machine: Machine, found: Sequence[tuple[HostPlace, Diagnosis]], arguments: Namespace) -> bool:
+    """Whether everything that was to be applied is."""
+    is_applied = True
+    for place, diagnosis in found:
+        if not arguments.apply and diagnosis.advice.exposure is None:
+            continue
+        try:
+            change = prepare(machine, place, diagnosis)
+            if _ask(f"Write this to {place.source.path}?", yes=arguments.yes) == "y":
+                change.write()
+            else:
+                is_applied = False
+        except LouverError as problem:
+            terminal.print_stderr(problem.message)
+            is_applied = False
+    return is_applied
+
+
+def _ask(question: str, other: str = "", *, yes: bool) -> str:
+    """The user's answer: `y`, `n`, or the other one that is possible."""
+    if yes:
+        return "y"
+    if not sys.stdin.isatty():
+        raise InvalidInput(f"{question} There is no terminal to ask at: --yes agrees")
+    choices = f"y/{other}/N" if other else "y/N"
+    print(f"{question} [{choices}] ", end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline().strip().lower()
+    return "y" if answer in ("y", "yes") else other if other and answer == other else "n"
+
+
+def _undo(arguments: Namespace) -> int:
+    """Restore the files; return 1 if one of them is left alone."""
+    machine = Machine.current()
+    found, status = 0, 0
+    for folder in recorded(machine):
+        try:
+            swap = Swap.read(folder)
+            if arguments.host in (None, swap.host):
+                found += 1
+                status |= _undo_swap(swap)
+        except LouverError as problem:
+            terminal.print_stderr(problem.message)
+            found, status = found + 1, 1
+    if not found:
+        terminal.print_stderr("there is nothing to undo")
+    return status
+
+
+def _undo_swap(swap: Swap) -> int:
+    undone = swap.undo()
+    lines = ", ".join(undone.lines)
+    if undone.is_left:
+        hint = f"put the servers of {swap.folder / 'before'} in the place of 'louver' there"
+        terminal.print_stderr(f"{swap.file} is left alone, since it has changed in lines {lines}: {hint}")
+    elif undone.lines:
+        terminal.print_stderr(f"{swap.file} has its servers from before Louver; what else has changed in it stays")
+    else:
+        terminal.print_stderr(f"{swap.file} is as it was before Louver")
+    return 1 if undone.is_left else 0

@@ -1,0 +1,74 @@
+"""The stores of a configuration: that of `state`, which replicas share, and another one that results may be kept in."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+from louver.seams import plugged_in
+from louver.steps.shared_state import open_shared_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from louver.gateway.back.fan_out.notifications import PassOn
+    from louver.gateway.back.lists.tool_pins import SharedPins
+    from louver.gateway.back.upstream import Upstream
+    from louver.gateway.config.model import Config
+    from louver.steps.shared_state import SharedState, StateUrl
+
+
+class ReplicaNews(Protocol):
+    """What replicas notify each other of, and the tools that all of them were listed."""
+
+    def reconfigure(self, config: Config) -> None: ...
+
+    def pass_on(self, upstream: str) -> PassOn:
+        """What notifies other replicas of the changed lists of an upstream."""
+        ...
+
+    def pins(self, server_id: str) -> SharedPins:
+        """The digests of a server's tools, as all replicas were listed them."""
+        ...
+
+    def listen(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class GatewayState:
+    def __init__(self, config: Config, upstreams: Callable[[], Mapping[str, Upstream]]) -> None:
+        self._keys = config.keys
+        self._stores: dict[StateUrl, SharedState] = {}
+        self.shared = None if config.state is None else self.open(config.state)
+        self._news: ReplicaNews | None = None
+        if self.shared is not None:
+            self._news = plugged_in("team.replica_news:ReplicaNews")(self.shared, upstreams)
+
+    def open(self, url: StateUrl) -> SharedState:
+        """The store at a URL, one for all that is in it."""
+        if url not in self._stores:
+            self._stores[url] = open_shared_state(url, self._keys)
+        return self._stores[url]
+
+    def reconfigure(self, config: Config) -> None:
+        self._keys = config.keys
+        if self._news is not None:
+            self._news.reconfigure(config)
+        for store in self._stores.values():
+            store.use_keys(config.keys)
+
+    def pass_on(self, upstream: str) -> PassOn | None:
+        return None if self._news is None else self._news.pass_on(upstream)
+
+    def pins(self, server_id: str) -> SharedPins | None:
+        return None if self._news is None else self._news.pins(server_id)
+
+    def listen(self) -> None:
+        if self._news is not None:
+            self._news.listen()
+
+    async def close(self) -> None:
+        if self._news is not None:
+            await self._news.close()
+        await asyncio.gather(*(store.close() for store in self._stores.values()))

@@ -1,0 +1,81 @@
+"""The access log: a line of JSON for each HTTP request, once its response has ended.
+
+    {"time": "2026-01-01T12:00:00.000Z", "client": "10.0.0.9", "http": "POST /mcp", "status": 200, "bytes": 812,
+     "ms": 3.1, "revision": "2026-07-28", "method": "tools/call", "name": "find"}
+
+No argument, no answer, no token and no caller's name is in it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from louver.core.json import compact_bytes, members
+from louver.core.moment import moment
+from louver.wire.mcp import VERSION_HEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_ACCESS_TEXT = 100
+"""Longest path, method or name in a line of the access log, in characters; so a line is written at once to a pipe."""
+
+
+_SCOPE_KEY: Final = "louver.access"
+_VERSION_HEADER: Final = VERSION_HEADER.encode()
+
+
+class AccessLog:
+    """ASGI wrapper that gives `write` each line, with its end."""
+
+    def __init__(self, app: ASGIApp, write: Callable[[bytes], None]) -> None:
+        self._app = app
+        self._write = write
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status, size = time.perf_counter(), 0, 0
+        of_message: dict[str, str] = {}
+
+        async def send_counted(message: Message) -> None:
+            nonlocal status, size
+            status = message.get("status", status)
+            size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app({**scope, _SCOPE_KEY: of_message}, receive, send_counted)
+        finally:
+            client = scope.get("client")
+            line = {
+                "time": moment(time.time()),
+                "client": "none" if client is None else client[0],
+                "http": f"{scope['method']} {scope['path'][:MAX_ACCESS_TEXT]}",
+                "status": status,  # 0 if the client has left before there was one
+                "bytes": size,
+                "ms": round((time.perf_counter() - began) * 1000, 1),
+                **_revision(scope),
+                **of_message,
+            }
+            self._write(compact_bytes(line) + b"\n")
+
+
+def note_message(scope: Scope, message: Mapping[str, Any]) -> None:
+    """Note the method of a message, and the tool that it calls, if there is an access log."""
+    noted: dict[str, str] | None = scope.get(_SCOPE_KEY)
+    if noted is None or not isinstance(method := message.get("method"), str):
+        return
+    noted["method"] = method[:MAX_ACCESS_TEXT]
+    name: object = members(message.get("params")).get("name")
+    if method == "tools/call" and isinstance(name, str):
+        noted["name"] = name[:MAX_ACCESS_TEXT]
+
+
+def _revision(scope: Scope) -> dict[str, str]:
+    found = next((value for name, value in scope["headers"] if name.lower() == _VERSION_HEADER), None)
+    return {} if found is None else {"revision": found.decode("latin-1")[:MAX_ACCESS_TEXT]}

@@ -1,0 +1,53 @@
+"""HTTP requests to an issuer: limited in size and time; no redirects, environment proxies, or decompression."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import httpx2
+
+from louver.errors import AuthUnavailable
+from louver.http1.pool import ssl_context
+from louver.limits import AUTH_FETCH_S, MAX_AUTH_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_PLAIN = (None, "identity")
+
+
+def basic_credentials(client_id: str, client_secret: str) -> tuple[str, str]:
+    """Name and password of a client for Basic authentication: both are form-encoded. Source: RFC 6749, 2.3.1."""
+    return quote(client_id, safe=""), quote(client_secret, safe="")
+
+
+async def fetch(url: str, form: Mapping[str, str] | None = None, credentials: tuple[str, str] | None = None) -> bytes:
+    """GET the URL, or POST a form, and return the body; raise `AuthUnavailable` unless the response is a plain 200."""
+    headers = {"accept": "application/json", "accept-encoding": "identity"}
+    method = "GET" if form is None else "POST"
+    try:
+        async with (
+            asyncio.timeout(AUTH_FETCH_S),
+            httpx2.AsyncClient(verify=await ssl_context(), trust_env=False, follow_redirects=False) as client,
+            client.stream(method, url, data=form, auth=credentials, headers=headers) as response,
+        ):
+            if response.status_code != 200:
+                problem = f"the issuer answers with HTTP {response.status_code}: expected 200, without a redirect"
+                raise AuthUnavailable(problem)
+            return await read_body(response)
+    except (httpx2.HTTPError, OSError) as error:  # TimeoutError included
+        raise AuthUnavailable(f"the issuer cannot be asked: {type(error).__name__}") from None
+
+
+async def read_body(response: httpx2.Response) -> bytes:
+    """The body of a streamed response, which must not be compressed."""
+    if response.headers.get("content-encoding") not in _PLAIN:
+        raise AuthUnavailable("the issuer answers in an encoding that it was not asked for")
+    body = b""
+    async for piece in response.aiter_raw():
+        body += piece
+        if len(body) > MAX_AUTH_BYTES:
+            raise AuthUnavailable(f"the issuer answers with more than {MAX_AUTH_BYTES:,} bytes")
+    return body

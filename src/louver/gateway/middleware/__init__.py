@@ -1,1 +1,0 @@
-"""The gateway's middleware: built-in tools, tracing, forwarding."""

@@ -1,1 +1,0 @@
-"""Sandbox for clients' Lua scripts; each runs in its own process, which can only send requests to the gateway."""

@@ -1,1 +1,0 @@
-"""Wire shapes: names and pydantic models, independent of their use."""

@@ -1,0 +1,36 @@
+"""Results as the middleware gets and makes them: wire objects, and lists of several pages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from louver.limits import MAX_TOOL_PAGES
+from louver.wire.mcp import SERVER_INFO_META_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable
+
+    from louver.steps.request import Request
+
+
+async def pages(request_page: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]) -> AsyncGenerator[dict[str, Any]]:
+    """The pages of a list; `ask` takes the params of a page. At most `MAX_TOOL_PAGES`, since cursors may never end."""
+    params: dict[str, Any] = {}
+    for _ in range(MAX_TOOL_PAGES):
+        page = await request_page(params)
+        yield page
+        if not (cursor := page.get("nextCursor")):
+            return
+        params = {"cursor": cursor}
+
+
+def envelope_of(result: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in result.items() if key not in ("content", "structuredContent", "isError")}
+
+
+def envelope(server_info: dict[str, Any], request: Request) -> dict[str, Any]:
+    """The members that a result of ours has in this revision: its type and the server's identity, if known."""
+    if not request.is_modern:
+        return {}
+    stamp = {"_meta": {SERVER_INFO_META_KEY: server_info}} if server_info else {}
+    return {"resultType": "complete", **stamp}

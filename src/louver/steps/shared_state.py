@@ -1,0 +1,85 @@
+"""The store of state that replicas share, by its URL; what that holds besides scheme, host, port and path is secret.
+
+redis://:password@10.0.0.7:6379/0     Redis or Valkey; `rediss` with TLS
+postgres://louver:password@db/louver  Postgres; `postgresql` is the same
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import urlsplit
+
+from louver.errors import LouverError
+from louver.seams import plugged_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# scheme -> kind
+_KINDS: Final = {"redis": "redis", "rediss": "redis", "postgres": "postgres", "postgresql": "postgres"}
+_NUMBER: Final = re.compile(r"(/\d*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class StateUrl:
+    text: str = field(repr=False)
+    shown: str  # without secrets
+
+    @classmethod
+    def read(cls, text: str) -> StateUrl:
+        """Read a URL; LouverError, without a part of it, if it is none of a store."""
+        try:
+            parts = urlsplit(text)
+            # The client takes a database that is no number for the first one, which may be another deployment's.
+            is_database = _KINDS.get(parts.scheme) != "redis" or _NUMBER.fullmatch(parts.path)
+            if is_state_url(text) and parts.hostname and is_database:
+                port = "" if parts.port is None else f":{parts.port}"
+                return cls(text, f"{parts.scheme}://{parts.hostname}{port}{parts.path}")
+        except ValueError:
+            # Brackets without an address between them, or a port that is none.
+            pass
+        raise LouverError("expected the URL of a store, as redis://10.0.0.7:6379/0 or postgres://10.0.0.7/louver")
+
+    @property
+    def kind(self) -> str:
+        """`redis`, of Valkey too, or `postgres`."""
+        return _KINDS[self.text.partition(":")[0]]
+
+
+def is_state_url(text: str) -> bool:
+    """Whether a text begins like the URL of a store, and not like a path."""
+    return text.partition("://")[0] in _KINDS and "://" in text
+
+
+class SharedState(Protocol):
+    """Values for a while, messages to the other replicas, and counts; StateUnavailable where the store is away."""
+
+    def use_keys(self, keys: Sequence[str]) -> None: ...
+
+    async def put(self, key: str, value: bytes, seconds: float) -> None: ...
+
+    async def get(self, key: str) -> bytes | None: ...
+
+    @property
+    def can_count(self) -> bool: ...
+
+    async def count(self, key: str, per_minute: int) -> float | None:
+        """Count a request: `None` if it is admitted, else the seconds until one will be."""
+        ...
+
+    def publish(self, kind: str, *params: object) -> None:
+        """Send the other replicas a message, in the background and in order: ids and digests, no content."""
+        ...
+
+    def on(self, kind: str, handler: Callable[..., None]) -> None:
+        """Call it with the params of each message of a kind."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+def open_shared_state(url: StateUrl, keys: Sequence[str] = ()) -> SharedState:
+    """The store at a URL, which is connected on first use."""
+    return plugged_in("team.state.shared:SharedState")(url, keys)

@@ -1,0 +1,99 @@
+"""State on Redis or Valkey: values with a time to live, one channel, and counters."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from limits import RateLimitItemPerMinute
+from limits.aio.storage import RedisStorage
+from limits.aio.strategies import SlidingWindowCounterRateLimiter
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError, ResponseError
+
+from louver.limits import STATE_ANSWER_S, STATE_SILENT_S
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+# The package has types for a part of its methods.
+_Redis = cast("Any", Redis)
+
+_PREFIX: Final = "louver"
+_CHANNEL: Final = f"{_PREFIX}:messages"
+
+_REMOVE: Final = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end"
+
+
+class RedisEngine:
+    failures = (RedisError,)
+    refusals = (ResponseError,)
+
+    def __init__(self, url: str) -> None:
+        # One retry: a connection of the pool may be from before a restart of the store.
+        options: dict[str, Any] = {"socket_connect_timeout": STATE_ANSWER_S, "protocol": 2}
+        self._client = _Redis.from_url(url, **options, socket_timeout=STATE_ANSWER_S, retry=Retry(NoBackoff(), 1))
+        # It connects only when it is used: an option that it does not know would fail then.
+        self._client.connection_pool.make_connection()
+        self._subscriber = _Redis.from_url(url, **options, socket_timeout=None, retry=Retry(NoBackoff(), 0))
+        # Not its moving window: that goes by the clock of each replica, and a caller that has used up its limit at a
+        # replica five minutes ahead is refused for six minutes by the others.
+        self._limiter = SlidingWindowCounterRateLimiter(
+            RedisStorage(
+                "async+redis://",
+                implementation="redispy",
+                key_prefix=f"{_PREFIX}:limits",
+                connection_pool=self._client.connection_pool,
+            )
+        )
+
+    async def put(self, key: str, value: bytes, seconds: float) -> None:
+        await self._client.set(f"{_PREFIX}:{key}", value, px=max(1, round(seconds * 1000)))
+
+    async def get(self, key: str) -> bytes | None:
+        return await self._client.get(f"{_PREFIX}:{key}")
+
+    async def take(self, key: str, holder: bytes, seconds: float) -> bool:
+        return bool(await self._client.set(f"{_PREFIX}:{key}", holder, px=max(1, round(seconds * 1000)), nx=True))
+
+    async def remove(self, key: str, holder: bytes | None) -> None:
+        if holder is None:
+            await self._client.delete(f"{_PREFIX}:{key}")
+        else:
+            await self._client.eval(_REMOVE, 1, f"{_PREFIX}:{key}", holder)
+
+    async def publish(self, message: str) -> None:
+        await self._client.publish(_CHANNEL, message)
+
+    async def messages(self) -> AsyncGenerator[str | None]:
+        async with self._subscriber.pubsub() as channel:
+            await channel.subscribe(_CHANNEL)
+            is_silent = False
+            while True:
+                message = await channel.get_message(timeout=STATE_ANSWER_S if is_silent else STATE_SILENT_S)
+                if message is not None:
+                    is_silent = False
+                    if message["type"] == "subscribe":
+                        yield None
+                    elif message["type"] == "message":
+                        yield message["data"].decode("ascii", "replace")
+                elif is_silent:
+                    raise TimeoutError
+                else:
+                    is_silent = True
+                    await channel.ping()
+
+    async def count(self, key: str, per_minute: int) -> float | None:
+        limit = RateLimitItemPerMinute(per_minute)
+        if await self._limiter.hit(limit, key):
+            return None
+        return (await self._limiter.get_window_stats(limit, key)).reset_time - time.time()
+
+    async def close(self) -> None:
+        try:
+            await self._client.aclose()
+        finally:
+            # The first may find that the store is gone.
+            await self._subscriber.aclose()

@@ -1,0 +1,1 @@
+"""Wire shapes: names and models, independent of their use."""

@@ -1,0 +1,182 @@
+"""What a configuration says of tokens, of the client over stdio, and of audit."""
+
+import json
+
+import pytest
+
+from gateway.configs import write
+from louver.errors import InvalidConfig
+from louver.gateway.config.auth import ALGORITHMS, Auth, Introspection, Jwks, Tokens
+from louver.gateway.config.model import AuditSettings
+from louver.gateway.config.read import read_config
+from louver.gateway.config.validate import schema
+from louver.limits import AUDIT_DAYS
+from louver.policy.principal import Principal
+
+RESOURCE = "https://mcp.example/mcp"
+ASKED = {"endpoint": "https://id.example/introspect", "clientId": "louver", "clientSecret": "${SECRET}"}
+
+
+def read(folder, **louver):
+    server = {"command": "a"}
+    if "audit" in louver:
+        rules = {"rules": [{"name": "all", "allow": ["*"]}]}
+        (folder / "a.policy.json").write_text(json.dumps({"version": "1", "tools": {"*": rules}}))
+        server["louver"] = {"policy": "a.policy.json"}
+    content = json.dumps({"mcpServers": {"a": server}, "louver": louver}, indent=1)
+    return read_config(write(folder, content), {"SECRET": "s3cr3t", "ID": "id.example"})
+
+
+def test_keys_stand_at_a_url(tmp_path):
+    """Ours; the audience is the resource, unless it is said."""
+    auth = {"jwks": "https://${ID}/jwks", "issuer": "https://id.example", "resource": RESOURCE}
+    by = Jwks("https://id.example/jwks")
+    expected = Auth(by, resource=RESOURCE, issuer="https://id.example", audience=RESOURCE)
+    assert read(tmp_path, auth=auth).auth == expected
+    assert read(tmp_path, auth={**auth, "audience": "louver"}).auth.audience == "louver"
+
+
+def test_keys_stand_in_a_file(tmp_path):
+    """Ours."""
+    (tmp_path / "jwks.json").touch()
+    auth = {"jwks": "jwks.json", "audience": "louver", "algorithms": ["ES256"], "requiredScopes": ["a", "b"]}
+    expected = Auth(Jwks(tmp_path / "jwks.json", ("ES256",)), ("a", "b"), audience="louver")
+    assert read(tmp_path, auth=auth).auth == expected
+
+
+def test_the_issuer_is_asked(tmp_path):
+    """Ours; its secret is a variable."""
+    found = read(tmp_path, auth={"introspection": ASKED, "audience": "louver"})
+    assert found.auth.method == Introspection("https://id.example/introspect", "louver", "s3cr3t")
+    assert "s3cr3t" not in repr(found)
+
+
+def test_tokens_stand_in_a_file(tmp_path):
+    """Ours; they are for this server alone, so no audience is needed."""
+    (tmp_path / "tokens.json").touch()
+    assert read(tmp_path, auth={"tokens": "tokens.json"}).auth == Auth(Tokens(tmp_path / "tokens.json"))
+
+
+def test_the_client_over_stdio_is_somebody(tmp_path):
+    """Ours."""
+    said = {"subject": "ann", "client": "${ID}", "scopes": ["a"], "roles": ["support"]}
+    expected = Principal("ann", "id.example", frozenset({"a"}), frozenset({"support"}))
+    assert read(tmp_path, principal=said).principal == expected
+    assert read(tmp_path).principal is None
+
+
+def test_a_policy_and_audit_go_together(tmp_path):
+    """PRIVACY.md, "Audit": no audit record, no answer."""
+    read(tmp_path, audit={"file": "audit.db"})
+    server = {"command": "a", "louver": {"policy": "a.policy.json"}}
+    for content, message in (
+        ({"mcpServers": {"a": server}}, "server 'a': 'policy' needs 'audit' under 'louver' at the top"),
+        ({"mcpServers": {"a": {"command": "a"}}, "louver": {"audit": {"file": "a.db"}}}, "nothing to write down"),
+    ):
+        with pytest.raises(InvalidConfig, match=message):
+            read_config(write(tmp_path, json.dumps(content)))
+
+
+def test_audit_has_a_file(tmp_path):
+    """PRIVACY.md, "Audit"; retention in days."""
+    assert read(tmp_path, audit={"file": "audit.db"}).audit == AuditSettings(tmp_path / "audit.db", AUDIT_DAYS)
+    assert read(tmp_path, audit={"file": "audit.db", "retentionDays": 7}).audit.retention_days == 7
+    assert schema()["$defs"]["audit"]["properties"]["retentionDays"]["default"] == AUDIT_DAYS
+
+
+def test_records_are_shipped_to_postgres_or_to_a_file(tmp_path):
+    """Ours: under a key by which all replicas name principals alike, which is not the secret itself."""
+    found = [
+        read(tmp_path, audit={"file": "audit.db", "shipTo": written}, pseudonymKey="k" * 32).audit
+        for written in ("postgres://louver:s3cr3t@10.0.0.7/louver", "audit.jsonl", "file:audit.jsonl")
+    ]
+    assert found[0].ship_to.shown == "postgres://10.0.0.7/louver"
+    assert [each.ship_to for each in found[1:]] == [tmp_path / "audit.jsonl"] * 2
+    assert len({each.shipping_key for each in found}) == 1
+    assert "s3cr3t" not in repr(found)
+    assert b"k" * 32 not in found[0].shipping_key
+    assert repr(found[0].shipping_key) not in repr(found)
+
+
+def test_algorithms_are_those_with_public_keys():
+    """RFC 8725 section 3.2: none of them takes a shared secret, and `none` is not among them."""
+    assert schema()["$defs"]["auth"]["properties"]["algorithms"]["items"]["enum"] == list(ALGORITHMS)
+    assert all(name.startswith(("RS", "PS", "ES", "Ed")) for name in ALGORITHMS)
+
+
+WRONG = {
+    "no way": ({"auth": {"resource": RESOURCE}}, "'auth': expected either 'jwks', 'introspection' or 'tokens'"),
+    "two ways": ({"auth": {"jwks": "a", "tokens": "b"}}, "expected either 'jwks', 'introspection' or 'tokens'"),
+    "no audience": (
+        {"auth": {"jwks": "https://id.example/jwks"}},
+        "expected 'audience' or 'resource': without them tokens for other servers would be taken",
+    ),
+    "no audience of what is asked": ({"auth": {"introspection": ASKED}}, "expected 'audience' or 'resource'"),
+    "keys that anybody on the way can change": (
+        {"auth": {"jwks": "http://id.example/jwks", "audience": "a"}},
+        "'jwks': expected a URL that begins with https://",
+    ),
+    "keys that are not there": ({"auth": {"jwks": "jwks.json", "audience": "a"}}, "'jwks': there is no such file"),
+    "tokens in a folder that is not there": (
+        {"auth": {"tokens": "no/t.json"}},
+        "'tokens': there is no such folder: 'no'",
+    ),
+    "a shared secret": (
+        {"auth": {"jwks": "https://id.example/jwks", "audience": "a", "algorithms": ["HS256"]}},
+        "expected one of 'RS256'",
+    ),
+    "no algorithm": (
+        {"auth": {"jwks": "a", "audience": "a", "algorithms": []}},
+        "'algorithms': expected a list of RS256",
+    ),
+    "algorithms of nothing": ({"auth": {"tokens": "a", "algorithms": ["RS256"]}}, "'algorithms' goes with 'jwks'"),
+    "an issuer with a fragment": (
+        {"auth": {"tokens": "a", "issuer": "https://id.example/#a"}},
+        "'issuer': expected a URL that begins with https://, without '#'",
+    ),
+    "an endpoint that anybody can read": (
+        {"auth": {"introspection": {**ASKED, "endpoint": "http://id.example/i"}, "audience": "a"}},
+        "'endpoint': expected a URL that begins with https://",
+    ),
+    "no secret": (
+        {"auth": {"introspection": {**ASKED, "clientSecret": "${NOT_SET}"}, "audience": "a"}},
+        "the environment variable 'NOT_SET' is not set",
+    ),
+    "nobody": (
+        {"principal": {"roles": ["admin"]}},
+        "'principal': expected a principal with a subject, a client, or both",
+    ),
+    "two roles in one": ({"principal": {"subject": "a", "roles": ["a b"]}}, "expected a word without white space"),
+    "no audit file": ({"audit": {}}, "'file' is missing"),
+    "an audit file in no folder": ({"audit": {"file": "no/a.db"}}, "'file': there is no such folder: 'no'"),
+    "shipped under no key": ({"audit": {"file": "a.db", "shipTo": "a.jsonl"}}, "'shipTo' needs 'pseudonymKey'"),
+    "shipped to another kind of store": (
+        {"audit": {"file": "a.db", "shipTo": "redis://:s3cr3t@10.0.0.7/0"}, "pseudonymKey": "k" * 32},
+        "'shipTo': expected the URL of a database, as postgres://10.0.0.7/louver, or the path of a file",
+    ),
+    "shipped to no host": (
+        {"audit": {"file": "a.db", "shipTo": "postgres://:s3cr3t@:9/louver"}, "pseudonymKey": "k" * 32},
+        "'shipTo': expected the URL of a database",
+    ),
+    "shipped to no folder": (
+        {"audit": {"file": "a.db", "shipTo": "no/a.jsonl"}, "pseudonymKey": "k" * 32},
+        "'shipTo': there is no such folder: 'no'",
+    ),
+    "records for no time": ({"audit": {"file": "a.db", "retentionDays": 0}}, "expected a number over 0"),
+}
+
+
+@pytest.mark.parametrize(("louver", "message"), WRONG.values(), ids=WRONG)
+def test_what_cannot_be_used_is_told(tmp_path, louver, message):
+    """Ours: by file and line, without a secret."""
+    with pytest.raises(InvalidConfig) as raised:
+        read(tmp_path, **louver)
+    assert message in raised.value.message
+    assert raised.value.fields["line"] > 1
+    assert "s3cr3t" not in raised.value.message
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+def test_what_never_leaves_the_machine_needs_no_encryption(tmp_path, host):
+    """Ours: as in RFC 8252 section 8.3."""
+    assert read(tmp_path, auth={"jwks": f"http://{host}:1/jwks", "audience": "a"}).auth is not None

@@ -1,0 +1,116 @@
+"""Token exchange by a certified authorization server (npm `oidc-provider`), for tokens that it has issued itself."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+
+import httpx2
+import pytest
+
+from gateway.served import at, at_a_url, config, serving
+from louver.team.login.interactive import log_in, log_out
+from louver.team.login.stores.folder import LoginFolder
+from team.login.exchanging import SECRET
+from team.login.servers import Browser, authorization_server, free_port, upstream
+from team.login.test_exchanging_gateway import called, failure
+
+pytestmark = [pytest.mark.anyio, pytest.mark.deep]
+
+EXCHANGE = {
+    "for": "principal",
+    "grant": "token_exchange",
+    "clientId": "service",
+    "clientSecret": "service-secret-of-the-tests",
+}
+INTROSPECTION = {"clientId": "service", "clientSecret": EXCHANGE["clientSecret"]}
+
+
+@contextmanager
+def exchanging(folder, *, is_opaque=False, audiences=None, oauth=None, **settings):
+    """A gateway, and a server of the SDK, that trust the same issuer."""
+    port = free_port()
+    resource = f"http://127.0.0.1:{port}/mcp"
+    opaque = [resource] if is_opaque else []
+    with (
+        authorization_server(opaque=opaque, audiences=audiences or {}, **settings) as issuer,
+        at_a_url("sdk_protected", issuer) as url,
+    ):
+        method = (
+            {"introspection": {"endpoint": f"{issuer}/token/introspection", **INTROSPECTION}}
+            if is_opaque
+            else {"jwks": f"{issuer}/jwks"}
+        )
+        auth = {**method, "issuer": issuer, "resource": resource, "requiredScopes": ["read"]}
+        servers = {"tracker": at(url, oauth={**EXCHANGE, "issuer": issuer, **(oauth or {})})}
+        options = [*config(folder, servers, auth=auth), "--http", f"127.0.0.1:{port}"]
+        with serving(*options, no_auth=False) as served:
+            served.issuer = issuer
+            yield served
+
+
+async def token_of(served, folder, name):
+    """The token that a client of the gateway gets by the login of a person."""
+    login = await log_in(upstream(served.url), LoginFolder(folder / name), Browser(name=name).user_agent)
+    return login.tokens.access_token
+
+
+async def subject(http, served, token):
+    return (await called(http, served.url, token, "whoami"))["structuredContent"]["subject"]
+
+
+@pytest.fixture
+async def http():
+    async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
+        yield client
+
+
+@pytest.mark.parametrize("is_opaque", [False, True])
+async def test_each_person_is_itself_at_the_server(tmp_path, http, is_opaque):
+    """Step 17, "For many": for signed and for introspected tokens; the server takes none of the callers' own."""
+    with exchanging(tmp_path, is_opaque=is_opaque) as served:
+        tokens = [await token_of(served, tmp_path, name) for name in ("ann", "bob")]
+        assert all(token.count(".") == (0 if is_opaque else 2) for token in tokens)
+        found = await asyncio.gather(*(subject(http, served, token) for token in tokens * 5))
+        assert found == ["ann", "bob"] * 5
+
+
+async def test_tokens_of_two_seconds_are_exchanged_again(tmp_path, http):
+    """Ours: each before it expires."""
+    with exchanging(tmp_path, exchangedSeconds=2) as served:
+        token = await token_of(served, tmp_path, "ann")
+        for _ in range(8):
+            assert await subject(http, served, token) == "ann"
+            await asyncio.sleep(0.5)  # tokens expire by the clock
+
+
+async def test_a_revoked_token_is_exchanged_no_more(tmp_path, http):
+    """RFC 7009: also while the gateway still has an answer about it."""
+    with exchanging(tmp_path, is_opaque=True, exchangedSeconds=2) as served:
+        token = await token_of(served, tmp_path, "ann")
+        assert await subject(http, served, token) == "ann"
+        assert await log_out(upstream(served.url), LoginFolder(tmp_path / "ann")) is None
+        await asyncio.sleep(2)  # tokens expire by the clock
+        result = await called(http, served.url, token, "whoami")
+        assert "the authorization server answers with HTTP 400, invalid_grant" in failure(result)["message"]
+
+
+async def test_a_server_by_the_name_that_the_issuer_knows(tmp_path, http):
+    """RFC 8693, 2.1: `audience`; one that it does not know, and one that is another server's."""
+    with exchanging(tmp_path, oauth={"audience": "tracker"}) as served:
+        result = await called(http, served.url, await token_of(served, tmp_path, "ann"), "whoami")
+        assert "HTTP 400, invalid_target" in failure(result)["message"]
+    (tmp_path / "other").mkdir()
+    audiences = {"tracker": "https://other.example/mcp"}
+    with exchanging(tmp_path / "other", audiences=audiences, oauth={"audience": "tracker"}) as served:
+        result = await called(http, served.url, await token_of(served, tmp_path / "other", "ann"), "whoami")
+        error = failure(result)
+    assert error["code"] == "LOGIN_FAILED"
+    assert "the server refuses the token for which the caller's was exchanged" in error["message"]
+
+
+async def test_a_gateway_with_another_secret_exchanges_nothing(tmp_path, http):
+    """RFC 6749, 5.2."""
+    with exchanging(tmp_path, oauth={"clientSecret": SECRET}) as served:
+        result = await called(http, served.url, await token_of(served, tmp_path, "ann"), "whoami")
+    assert "HTTP 401, invalid_client" in failure(result)["message"]

@@ -1,0 +1,178 @@
+"""Logins in the state that replicas share."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import asynccontextmanager
+
+import pytest
+
+from fixtures.stores import store as store
+from louver.errors import LoginFailed, LoginRequired
+from louver.gateway.config.model import Config
+from louver.gateway.gateway import Gateway
+from louver.steps.shared_state import StateUrl
+from louver.team.login.credentials import LoginCredentials
+from louver.team.login.gateway_logins import GatewayLogins
+from louver.team.login.interactive import log_in, log_out
+from louver.team.login.stores import shared
+from louver.team.login.stores.shared import SharedLogins
+from louver.team.login.stores.store import login_store
+from louver.team.state.shared import SharedState
+from team.login.servers import Browser
+from team.login.test_credentials import HOUR, Clock
+from team.login.test_store import LOGIN
+
+pytestmark = pytest.mark.anyio
+
+KEY, OTHER = "k" * 32, "o" * 32
+
+
+@asynccontextmanager
+async def logins(store, key=KEY):
+    state = SharedState(StateUrl.read(store.url), [key])
+    try:
+        yield SharedLogins(state)
+    finally:
+        await state.close()
+
+
+async def test_replicas_share_logins_and_their_changes(store, monkeypatch):
+    """Step 17: sealed in the state."""
+    monkeypatch.setattr(shared, "LOGIN_SHARED_LOOK_S", 0.0)
+    async with logins(store) as one, logins(store) as other, logins(store, OTHER) as stranger:
+        assert (await other.stamp("a"), await other.read("a")) == (None, None)
+        await one.write("a", LOGIN)
+        first = await other.stamp("a")
+        assert first is not None
+        assert await other.read("a") == LOGIN
+        assert await stranger.read("a") is None
+        await one.write("a", LOGIN.model_copy(update={"obtained_at": 2.0}))
+        assert await other.stamp("a") not in (None, first)
+        await one.remove("a")
+        assert await other.stamp("a") is None
+
+
+async def test_one_replica_at_a_time_changes_a_login(store, monkeypatch):
+    """Ours: and one that has crashed does not hold it for ever."""
+    monkeypatch.setattr(shared, "LOGIN_LOCK_WAIT_S", 0.2)
+    async with logins(store) as one, logins(store) as other:
+        async with one.locked("lock"), other.locked("lock too"):
+            with pytest.raises(LoginFailed, match="another replica has held the login"):
+                async with other.locked("lock"):
+                    pass
+        async with other.locked("lock"), one.locked("lock too"):
+            pass
+        monkeypatch.setattr(shared, "LOGIN_LOCK_S", 0.05)
+        async with one.locked("lock"), other.locked("lock"):
+            pass
+
+
+async def test_two_replicas_renew_a_login_once(store, server, monkeypatch):
+    """Step 17: a refresh token that comes twice ends the login."""
+    monkeypatch.setattr(shared, "LOGIN_SHARED_LOOK_S", 0.0)
+    clock = Clock()
+    async with logins(store) as one, logins(store) as other:
+        await log_in(server, one, Browser().user_agent, clock)
+        replicas = [LoginCredentials(server, each, clock) for each in (one, other)]
+        for _ in range(5):
+            clock.now += HOUR
+            first, second = await asyncio.gather(*(each.headers() for each in replicas))
+            assert first == second
+        await asyncio.gather(*(each.close() for each in replicas))
+        assert await log_out(server, one) is None
+
+
+async def test_nobody_is_refused_by_a_copy_of_a_while_ago(store, server):
+    """Step 19, row 22: whoever is refused is refused by what the state holds now."""
+    clock, challenge = Clock(), 'Bearer error="invalid_token"'
+    async with logins(store) as one, logins(store) as other:
+        credentials = LoginCredentials(server, other, clock)
+        with pytest.raises(LoginRequired, match="nobody is logged in"):
+            await credentials.on_refused({}, 401, challenge)
+        await log_in(server, one, Browser().user_agent, clock)
+        first = await credentials.headers()
+        ended = (await one.read(server.login_id)).model_copy(update={"problem": "ended", "obtained_at": 0.0})
+        await one.write(server.login_id, ended)
+        with pytest.raises(LoginRequired, match="the login has ended"):
+            await credentials.on_refused(first, 401, challenge)
+        await log_in(server, one, Browser().user_agent, clock)
+        second = await credentials.headers()
+        await log_in(server, one, Browser().user_agent, clock)
+        assert await credentials.on_refused(second, 401, challenge)
+        third = await credentials.headers()
+        await log_in(server, one, Browser().user_agent, clock)
+        assert await credentials.on_refused(third, 403, 'Bearer error="insufficient_scope", scope="write"')
+        assert len({each["authorization"] for each in (first, second, third, await credentials.headers())}) == 4
+        await credentials.close()
+        await log_out(server, one)
+
+
+async def test_a_gateway_uses_the_login_of_its_state(store, server, tmp_path):
+    """Step 17."""
+    config = Config((server,), state=StateUrl.read(store.url), keys=(KEY,))
+    async with logins(store) as place:
+        await log_in(server, place, Browser().user_agent)
+        async with Gateway(config, logins=tmp_path) as gateway:
+            assert (await gateway.call("tracker", "find", {}))["structuredContent"]
+        await log_out(server, place)
+    assert [*tmp_path.iterdir()] == []
+
+
+async def test_logins_end_before_the_state_that_keeps_them(store, server, tmp_path, monkeypatch):
+    """Ours: a renewal under way is stored, and opens no connection to a state that is closed."""
+    ended = []
+
+    def noted(kind, close):
+        async def noted_close(self):
+            await close(self)
+            ended.append(kind)
+
+        return noted_close
+
+    for kind in (GatewayLogins, SharedState):
+        monkeypatch.setattr(kind, "close", noted(kind, kind.close))
+    config = Config((server,), state=StateUrl.read(store.url), keys=(KEY,))
+    async with Gateway(config, logins=tmp_path) as gateway:
+        await gateway.login("tracker")
+    assert ended == [GatewayLogins, SharedState]
+
+
+async def test_a_state_that_is_away_is_told_and_a_known_login_goes_on(store, monkeypatch):
+    """Ours."""
+    monkeypatch.setattr(shared, "LOGIN_SHARED_LOOK_S", 0.0)
+    async with logins(store) as known, logins(store) as other:
+        await known.write("away", LOGIN)
+        stamp = await known.stamp("away")
+        store.end(signal.SIGINT)
+        try:
+            assert await known.stamp("away") == stamp
+            for failing in (other.stamp("away"), known.read("away"), known.write("away", LOGIN), known.remove("away")):
+                with pytest.raises(LoginFailed, match="is not available"):
+                    await failing
+            with pytest.raises(LoginFailed, match="is not available"):
+                async with known.locked("away"):
+                    pass
+        finally:
+            store.start()
+
+
+async def test_a_server_without_logins_does_without_the_state(server):
+    """Ours: calls go on while the state is away; a server that asks for a login gets the reason."""
+    state = SharedState(StateUrl.read("redis://127.0.0.1:9/0"), [KEY])
+    credentials = LoginCredentials(server, SharedLogins(state))
+    assert await credentials.headers() == {}
+    for request in (lambda: credentials.on_refused({}, 401, "Bearer"), credentials.headers):
+        with pytest.raises(LoginFailed, match="is not available"):
+            await request()
+    await credentials.close()
+    await state.close()
+
+
+async def test_a_state_without_keys_keeps_no_logins(store, tmp_path):
+    """Ours: its readers would see them."""
+    state = SharedState(StateUrl.read(store.url))
+    assert not isinstance(login_store(state, (), tmp_path), SharedLogins)
+    assert login_store(state, (), None) is None
+    await state.close()
