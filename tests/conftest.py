@@ -9,6 +9,7 @@ uv run pytest --lf       what failed last, of both tiers; without what is said o
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import sys
@@ -96,6 +97,12 @@ def pytest_collection_modifyitems(config, items):
     config.stash[LEFT_OUT] = 0 if config.option.deep else len(deep)
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def pytest_collection_finish():
+    # No collection in a test looks through what all tests share.
+    gc.collect()
+    gc.freeze()
 
 
 def _rest_of_tables(items):

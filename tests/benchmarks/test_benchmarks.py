@@ -1,6 +1,5 @@
 """The benchmarks measure what they say. Counted and compared here, never timed: CI machines are no place for that."""
 
-import gc
 import os
 from dataclasses import replace
 from functools import partial
@@ -38,7 +37,7 @@ IN_PROCESS = ("engine", "bytes", "plan", "derivation", "tokens")
 
 @pytest.fixture(autouse=True)
 def _quickly(monkeypatch):
-    """One run a sample is enough where nothing is timed, and what tests hold need not be collected each time."""
+    """One run a sample is enough where nothing is timed."""
     monkeypatch.setattr("benchmarks.measuring.SAMPLE_S", 0)
     for name in ("CALLS", "MANY", "VERY_MANY"):
         monkeypatch.setattr(f"benchmarks.scenarios.gateway.{name}", 20)
@@ -46,9 +45,6 @@ def _quickly(monkeypatch):
     monkeypatch.setattr("benchmarks.scenarios.processes.CLIENTS", 3)
     monkeypatch.setattr("benchmarks.scenarios.processes.BOUND", 10)
     monkeypatch.setattr("benchmarks.scenarios.processes.SDK_CLIENTS", 1)
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def test_a_payload_has_its_size_and_is_the_same_every_time(subtests):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from random import Random
 from typing import Any
 
@@ -16,16 +17,16 @@ from .corpus import rows
 from .test_github import names
 
 
-@pytest.mark.parametrize("requests", [1, pytest.param(12, marks=pytest.mark.deep)])
+@pytest.mark.parametrize(("every", "requests"), [(8, 1), pytest.param(1, 12, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("judge", JUDGES)
-def test_every_law_holds_for_every_valid_instance_of_the_suite(judge: str, requests: int):
+def test_every_law_holds_for_every_valid_instance_of_the_suite(judge: str, every: int, requests: int):
     """DERIVATION.md, "Laws": the JSON Schema Test Suite. Formats count only where the validator asserts them.
 
-    `requests` are for each valid instance, in each mode.
+    `requests` are for the valid instance of every eighth row or of every one, in each mode.
     """
     pairs, broken = 0, list[Any]()
     rng = Random(7)
-    for row in rows("jsts.jsonl.gz"):
+    for row in islice(rows("jsts.jsonl.gz"), 0, None, every):
         draft: Draft = "7" if row["draft"] == "draft7" else "2020-12"
         schema, value = row["schema"], row["value"]
         if isinstance(schema, dict):
@@ -47,4 +48,4 @@ def test_every_law_holds_for_every_valid_instance_of_the_suite(judge: str, reque
         if found:
             broken.append((row["draft"], row["file"], row["group"], row["test"], found))
     assert broken == []
-    assert pairs > 4_000 * requests
+    assert pairs > 4_000 * requests // every

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from random import Random
 
 import pytest
@@ -26,12 +27,12 @@ DIFFER = {
 """File and group (`None`: any) of the suite where the two differ on a projected schema, and why."""
 
 
-@pytest.mark.parametrize("requests", [1, pytest.param(4, marks=pytest.mark.deep)])
-def test_an_independent_validator_says_the_same_of_every_projected_schema_of_the_suite(requests: int):
+@pytest.mark.parametrize(("every", "requests"), [(8, 1), pytest.param(1, 4, marks=pytest.mark.deep)])
+def test_an_independent_validator_says_the_same_of_every_projected_schema_of_the_suite(every: int, requests: int):
     """Ours: clients have validators of their own."""
     rng = Random(11)
     compared, found = 0, set[tuple[str, str | None]]()
-    for row in rows("jsts.jsonl.gz"):
+    for row in islice(rows("jsts.jsonl.gz"), 0, None, every):
         draft: Draft = "7" if row["draft"] == "draft7" else "2020-12"
         schema, value = row["schema"], row["value"]
         if isinstance(schema, dict):
@@ -47,4 +48,4 @@ def test_an_independent_validator_says_the_same_of_every_projected_schema_of_the
                     group = (row["file"], row["group"])
                     found.add(group if group in DIFFER else (row["file"], None))
     assert found <= DIFFER.keys()
-    assert compared > 6_250 * requests
+    assert compared > 6_250 * requests // every

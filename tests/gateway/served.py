@@ -7,12 +7,13 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from fixtures.forking import PYTHON
+from fixtures.forking import PYTHON, fork_of
 from gateway.gateways import LOUVER, SERVING
 from gateway.raw import PROGRAM, SOON_S
 
@@ -76,7 +77,11 @@ class Served:
 
     @property
     def pid(self):
-        return self.process.pid
+        return fork_of(self.process.pid)
+
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+        self.process.wait()
 
     def _read(self):
         # A terminal that the process has closed cannot be read.
@@ -139,7 +144,7 @@ def at_a_url(name, *arguments):
 
 def children(pid):
     """The processes that a process has started, as they are now: id -> command line."""
-    found = {}
+    found, pid = {}, fork_of(pid)
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, parent = stat.read_text().rpartition(")")[2].split()[:2]

@@ -260,7 +260,7 @@ FLOODS = [
 @pytest.mark.parametrize(("kind", "seconds"), FLOODS)
 async def test_others_do_not_notice_what_one_client_floods(tmp_path, kind, seconds):
     """TRUST.md, "Proof through the transport"."""
-    with serving(*config(tmp_path, {"it": fixture("unruly", isolation="shared")}), command=LOUVER_ITSELF) as served:
+    with serving(*config(tmp_path, {"it": fixture("unruly", isolation="shared")})) as served:
         await withstand(served, lambda: Hostile(served.url).attack(kind), seconds, tool="echo")
 
 
@@ -289,6 +289,6 @@ async def test_others_do_not_notice_what_is_much_work_for_one_client(tmp_path, k
         "good": fixture("unruly", isolation="shared"),
         "it": fixture("unruly", listed, isolation="shared", **settings),
     }
-    with serving(*config(tmp_path, servers), "--exposure", exposure, command=LOUVER_ITSELF) as served:
+    with serving(*config(tmp_path, servers), "--exposure", exposure) as served:
         attack = partial(Hostile(served.url, width=4).attack, kind)
         await withstand(served, attack, seconds, is_gated=exposure == "minimal")

@@ -15,7 +15,6 @@ import pytest
 from fixtures import floods
 from gateway.bad_peer import withstand
 from gateway.flooded import ASKED
-from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
 
@@ -61,7 +60,7 @@ def gateway(tmp_path_factory):
             "modern": at(modern),
             "pipe": fixture("hostile", isolation="shared"),
         }
-        with serving(*config(tmp_path_factory.mktemp("hostile"), servers), command=LOUVER_ITSELF) as served:
+        with serving(*config(tmp_path_factory.mktemp("hostile"), servers)) as served:
             yield served
             assert "Traceback" not in "".join(served.said)
 

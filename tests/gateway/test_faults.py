@@ -17,7 +17,6 @@ import pytest
 
 from fixtures.faulty import FAULT_OF_EACH_CLASS
 from fixtures.tables import in_turn
-from gateway.gateways import LOUVER_ITSELF
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving, stateless
@@ -44,7 +43,7 @@ def gateway(tmp_path_factory):
             "mortal": fixture("unruly", isolation="shared"),
             "web": at(url, isolation="shared", timeoutSeconds=TIMEOUT_S),
         }
-        with serving(*config(tmp_path_factory.mktemp("faults"), servers), command=LOUVER_ITSELF) as served:
+        with serving(*config(tmp_path_factory.mktemp("faults"), servers)) as served:
             yield served
             started = children(served.pid)
         assert len(started) >= 2

@@ -14,7 +14,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from fixtures.command import louver
 from fixtures.stores import free_port
-from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import config, fixture, serving, until
 
@@ -27,7 +26,7 @@ FIELDS = {"projection": {"mode": "include", "fields": ["rows.id"]}}
 def served(tmp_path):
     servers = {"records": fixture("records"), "gone": {"command": "/nowhere/at-all"}}
     options = config(tmp_path, servers, savings=str(tmp_path / "savings.db"))
-    with serving(*options, "--metrics", f"127.0.0.1:{(port := free_port())}", command=LOUVER_ITSELF) as served:
+    with serving(*options, "--metrics", f"127.0.0.1:{(port := free_port())}") as served:
         served.metrics = f"http://127.0.0.1:{port}/metrics"
         yield served
 
@@ -112,7 +111,7 @@ async def test_prometheus_accepts_them(served):
 async def test_each_worker_has_a_port(tmp_path):
     options = config(tmp_path, {"records": fixture("records", isolation="shared")})
     port = free_port(with_next=True)
-    with serving(*options, "--workers", "2", "--metrics", f"127.0.0.1:{port}", command=LOUVER_ITSELF) as served:
+    with serving(*options, "--workers", "2", "--metrics", f"127.0.0.1:{port}") as served:
         for number in range(2):
             served.metrics = f"http://127.0.0.1:{port + number}/metrics"
             await until(lambda: is_up(served))

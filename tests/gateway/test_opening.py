@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import pytest
 from mcp import MCPError
 
 from fixtures.forking import PYTHON
-from gateway.gateways import LOUVER, LOUVER_ITSELF
+from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, INFO, SOON_S, raw
 from gateway.served import FIXTURES, children, config, fixture, serving, until
 from louver.gateway.config.model import Config, UpstreamConfig
@@ -34,8 +33,8 @@ async def test_who_opens_a_connection_again_is_told_of_a_change_once(tmp_path):
 
 async def test_who_opens_a_session_again_has_one_process(tmp_path):
     """GATEWAY.md: each client has its own; that of before ends."""
-    one = fixture("unruly", python=sys.executable)
-    with serving(*config(tmp_path, {"one": one}), command=LOUVER_ITSELF) as served:
+    one = fixture("unruly")
+    with serving(*config(tmp_path, {"one": one})) as served:
         async with raw(served.url) as client:
             before = (await client.call("pid"))["pid"]
             for _ in range(3):
@@ -48,7 +47,7 @@ async def test_who_opens_a_session_again_has_one_process(tmp_path):
 
 async def test_what_was_asked_before_a_session_is_opened_again_opens_none(tmp_path):
     """Ours: a read is asked again where its server has ended, but nobody would leave what is opened for it then."""
-    with serving(*config(tmp_path, {"one": fixture("unruly")}), command=LOUVER_ITSELF) as served:
+    with serving(*config(tmp_path, {"one": fixture("unruly")})) as served:
         async with raw(served.url) as client, asyncio.timeout(SOON_S):
             reading = client.begin(client.error("resources/read", uri="test://silent"))
             await client.call("wait_for", seen="resources/read")

@@ -12,7 +12,7 @@ from anyio import to_thread
 from mcp import Client, MCPError
 
 from fixtures.forking import PYTHON
-from gateway.gateways import EVERYTHING, LOUVER_ITSELF, gateway_process
+from gateway.gateways import EVERYTHING, gateway_process
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
 from gateway.served import children, fixture, serving, stateless, until
 from gateway.served import config as options_of
@@ -118,7 +118,7 @@ async def test_a_list_leaves_out_a_server_that_is_taken_out_meanwhile(tmp_path, 
     (tmp_path / "once.py").write_text(LISTS_ONCE)
     once = {"command": PYTHON, "args": [str(tmp_path / "once.py")]}
     options = options_of(tmp_path, {"one": ONE, "other": SILENT if other == "is not there yet" else once})
-    with serving(*options, command=LOUVER_ITSELF) as served:
+    with serving(*options) as served:
         if other == "does not answer":
             served.says("^other .* 1 ")
         async with httpx2.AsyncClient(trust_env=False, timeout=SOON_S) as http:
@@ -149,7 +149,7 @@ async def test_clients_know_that_lists_change_with_the_configuration(tmp_path, e
 
 async def test_who_was_there_before_a_change_leaves_what_came_with_it(tmp_path):
     """GATEWAY.md, "Sharing and eras": each client session has its own upstream session, closed with it."""
-    with serving(*options_of(tmp_path, {"one": ONE}), command=LOUVER_ITSELF) as served:
+    with serving(*options_of(tmp_path, {"one": ONE})) as served:
         async with raw(served.url) as client:
             await client.call("test_simple_text")
             options_of(tmp_path, {"one": {**ONE, "louver": {"timeoutSeconds": 20}}})

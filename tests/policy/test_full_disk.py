@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, closing
 
 import pytest
 
-from gateway.gateways import LOUVER_ITSELF
+from gateway.gateways import LOUVER
 from gateway.raw import SOON_S, STATELESS, raw
 from gateway.served import config, fixture, serving, until
 from louver.steps.audit.report import AuditReport
@@ -66,14 +66,14 @@ class SmallDisk:
 
 @asynccontextmanager
 async def over_http(options):
-    with serving(*options, command=LOUVER_ITSELF) as served:
+    with serving(*options) as served:
         async with raw(served.url, STATELESS) as client:
             yield client, served.pid
 
 
 @asynccontextmanager
 async def over_stdio(options):
-    async with raw([*LOUVER_ITSELF, *options], STATELESS) as client:
+    async with raw([*LOUVER, *options], STATELESS) as client:
         yield client, client.process.pid
 
 
@@ -149,7 +149,7 @@ async def test_what_waits_for_room_when_a_gateway_ends_is_in_its_log(tmp_path):
     """TRUST.md, row 19: calls that have run = records and lines of the log, though the disk stays full."""
     (tmp_path / "disk").mkdir()
     seen = Counter()
-    with serving(*options(tmp_path, file="disk/audit.db"), command=LOUVER_ITSELF) as served:
+    with serving(*options(tmp_path, file="disk/audit.db")) as served:
         async with raw(served.url, STATELESS) as client:
             await calls(client, seen, {"answered": 50})
             LimitedFiles(tmp_path / "disk").fill(served.pid)

@@ -14,7 +14,6 @@ from functools import partial
 import httpx2
 import pytest
 
-from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import SOON_S
 from gateway.served import serving, stateless
 from louver.steps.savings.report import SavingsReport
@@ -43,7 +42,7 @@ async def calls(url, answered, enough, end):
 async def one_life(given, answered, number, signal_sent):
     """How many calls were answered while the gateway ran."""
     before = len(answered)
-    with serving(*given, command=LOUVER_ITSELF) as served:
+    with serving(*given) as served:
         end = partial(served.process.send_signal, signal_sent)
         async with asyncio.timeout(6 * SOON_S), asyncio.TaskGroup() as clients:
             for _ in range(AT_ONCE):

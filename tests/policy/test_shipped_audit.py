@@ -52,7 +52,7 @@ async def test_a_gateway_that_is_killed_while_it_ships_loses_and_repeats_no_reco
         with serving(*options) as served:
             clients = [asyncio.create_task(calls(served.url, answered)) for _ in range(4)]
             await until(lambda enough=enough: len(answered) >= enough)
-            served.process.kill()
+            served.kill()
             await asyncio.gather(*clients)
     with closing(AuditReport(tmp_path / "audit.db")) as kept:
         records = len(list(kept.records()))

@@ -19,7 +19,6 @@ import pytest
 from fixtures.stores import free_port
 from gateway.front.test_endpoint import Heard, unanswered
 from gateway.front.test_sessions import INITIALIZE, Answers, asks, send, session_of
-from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, Http, raw
 from gateway.served import at, config, fixture, serving, until
 from louver.gateway.config.read import as_config
@@ -87,7 +86,7 @@ def start(tmp_path):
                     louver["replicaUrl"] = f"http://{arguments[1]}/mcp"
                 options = config(folder, servers, keys=[KEY], **louver)
                 no_auth = "auth" not in louver
-                found.append(stack.enter_context(serving(*options, *arguments, command=LOUVER_ITSELF, no_auth=no_auth)))
+                found.append(stack.enter_context(serving(*options, *arguments, no_auth=no_auth)))
             return found
 
         yield replicas
@@ -188,7 +187,7 @@ async def test_a_session_whose_replica_is_gone_is_lost_in_plain_words(start):
     first, second = start({"sticky": fixture("replica_state")}, 2, addressed=True)
     async with raw(first.url, HANDSHAKE, **ROOTS) as client:
         assert (await client.call("count"))["structuredContent"]["count"] == 1
-        first.process.kill()
+        first.kill()
         first.ends()
         response = await client.client.post(second.url, json=_ping(1), headers=client.headers())
         assert response.status_code == 404
@@ -275,7 +274,7 @@ async def test_what_a_replica_was_answering_is_lost_with_it_in_plain_words(start
         call = {"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": "wait"}}
         async with client.client.stream("POST", first.url, json=call, headers=client.headers()) as response:
             last = await first_event(response)
-            first.process.kill()
+            first.kill()
         first.ends()
         resumed = await client.client.get(second.url, headers={**client.headers(), "last-event-id": last})
         [data] = [line.removeprefix("data: ") for line in resumed.text.splitlines() if line.startswith("data: ")]
@@ -290,7 +289,7 @@ async def test_a_client_that_listens_elsewhere_is_told_that_lists_may_have_chang
     async with raw(first.url, HANDSHAKE) as client:
         async with client.client.stream("GET", second.url, headers=client.headers()) as response:
             last = await first_event(response)
-            second.process.kill()
+            second.kill()
         second.ends()
         headers = {**client.headers(), "last-event-id": last}
         async with client.client.stream("GET", third.url, headers=headers) as response:

@@ -28,7 +28,7 @@ WORKERS = 3
 def served(tmp_path):
     servers = {"sticky": fixture("replica_state")}
     options = config(tmp_path, servers)
-    with serving(*options, "--workers", str(WORKERS), command=LOUVER_ITSELF) as served:
+    with serving(*options, "--workers", str(WORKERS)) as served:
         yield served
 
 
@@ -62,7 +62,7 @@ async def test_a_worker_that_dies_is_started_again(served):
 async def test_no_call_is_lost_while_workers_are_killed(tmp_path, number):
     """Step 19: sessions go on at the others, a retry mends what was in flight, and no descriptor is left open."""
     options = config(tmp_path, {"it": fixture("growing", isolation="shared")})
-    with serving(*options, "--workers", str(WORKERS), command=LOUVER_ITSELF) as served:
+    with serving(*options, "--workers", str(WORKERS)) as served:
         clients = [Retried(served.url, era, "none") for era in (HANDSHAKE, STATELESS) for _ in range(3)]
         lost, kills = [], 0
         for client in clients:
@@ -102,7 +102,7 @@ async def test_a_signal_ends_all(served, number):
 
 async def test_workers_end_with_the_process_that_has_started_them(served):
     workers = children(served.pid)
-    served.process.kill()
+    served.kill()
     await gone(workers)
 
 

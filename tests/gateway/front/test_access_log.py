@@ -10,7 +10,6 @@ import httpx2
 import pytest
 
 from fixtures.command import louver
-from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
 from gateway.served import config, fixture, serving
 
@@ -24,7 +23,7 @@ def lines(tmp_path):
     """A gateway, and what it has printed once it has ended."""
     options = config(tmp_path, {"records": fixture("records", isolation="shared")})
     out = tmp_path / "out"
-    with out.open("wb") as written, serving(*options, "--access-log", command=LOUVER_ITSELF, stdout=written) as served:
+    with out.open("wb") as written, serving(*options, "--access-log", stdout=written) as served:
         yield served, lambda: [json.loads(line) for line in out.read_text().splitlines()]
 
 
@@ -54,7 +53,7 @@ async def test_clients_are_served_though_nobody_reads_it(tmp_path):
     reading, writing = os.pipe()
     fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
     with (
-        serving(*options, "--access-log", command=LOUVER_ITSELF, stdout=writing) as served,
+        serving(*options, "--access-log", stdout=writing) as served,
         httpx2.Client(timeout=SOON_S) as client,
     ):
         for _ in range(100):

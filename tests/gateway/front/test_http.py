@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 import httpx2
 import pytest
 
-from gateway.gateways import LOUVER_ITSELF
+from gateway.gateways import LOUVER, LOUVER_ITSELF
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving, until
@@ -81,7 +81,7 @@ def unruly(folder, **louver):
 @contextmanager
 def serving_itself(folder, **louver):
     """A gateway before an unruly server, neither of them forked."""
-    with serving(*unruly(folder, python=sys.executable, **louver), command=LOUVER_ITSELF) as served:
+    with serving(*unruly(folder, **louver)) as served:
         yield served
 
 
@@ -355,7 +355,7 @@ async def test_streams_are_not_waited_for(method, headers):
 @pytest.mark.parametrize("end", ["SIGTERM", "EOF"])
 async def test_the_end_over_stdio_leaves_nothing_behind(folder, era, end):
     """MCP, stdio: the client closes standard input, else sends SIGTERM."""
-    async with raw([*LOUVER_ITSELF, *unruly(folder, python=sys.executable)], era) as client:
+    async with raw([*LOUVER, *unruly(folder)], era) as client:
         await client.call("wait_for", seen="tools/call")
         (child,) = children(client.process.pid)
         if end == "EOF":
@@ -369,7 +369,7 @@ async def test_the_end_over_stdio_leaves_nothing_behind(folder, era, end):
 
 async def test_a_client_that_hears_no_more_is_an_end_too(folder):
     """Ours: whoever reads nothing any more is gone, also if its end of the other pipe is open."""
-    async with raw([*LOUVER_ITSELF, *unruly(folder, python=sys.executable)]) as client:
+    async with raw([*LOUVER, *unruly(folder)]) as client:
         await client.call("echo")
         (child,) = children(client.process.pid)
         client.process._transport.get_pipe_transport(1).close()
@@ -382,7 +382,7 @@ async def test_a_client_that_hears_no_more_is_an_end_too(folder):
 @every_era
 async def test_garbage_of_a_client_harms_nothing(folder, era):
     """PRIVACY.md, hostile inputs: what is no message is passed over or refused, the next one is served."""
-    async with raw([*LOUVER_ITSELF, *unruly(folder)], era) as client:
+    async with raw([*LOUVER, *unruly(folder)], era) as client:
         for line in (b"garbage", b"", b"[]", b"17", b'{"jsonrpc":"2.0"}', b"\xff\xfe", b'{"a":' * 900, b'{"id":1}'):
             await client.line(line)
         await client.line(b'{"jsonrpc":"2.0","id":5,"result":{"whose":"nobody"}}')
@@ -776,14 +776,12 @@ async def test_clients_see_which_servers_are_there(tmp_path):
     """Issue 43: `/readyz` with each upstream; whoever is not admitted sees no names."""
     servers = {"records": fixture("records", isolation="shared"), "gone": {"command": "/nowhere/at-all"}}
     options = config(tmp_path, servers)
-    with serving(*options, command=LOUVER_ITSELF) as served, httpx2.Client() as http:
+    with serving(*options) as served, httpx2.Client() as http:
         at = served.url.removesuffix("/mcp")
         await until(lambda: "unused" not in http.get(f"{at}/readyz?verbose").text)
         report = http.get(f"{at}/readyz?verbose").json()
         assert (report["status"], report["upstreams"]) == ("ok", {"records": "up", "gone": "down"})
         assert len(report["configuration"]) == 16
         assert http.get(f"{at}/readyz").text == "ok"
-    with serving(
-        *options, command=LOUVER_ITSELF, no_auth=False, env={**os.environ, "XDG_STATE_HOME": str(tmp_path)}
-    ) as served:
+    with serving(*options, no_auth=False, env={**os.environ, "XDG_STATE_HOME": str(tmp_path)}) as served:
         assert httpx2.get(served.url.replace("/mcp", "/readyz?verbose")).status_code == 401

@@ -15,7 +15,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from gateway.gateways import LOUVER_ITSELF
+from gateway.gateways import LOUVER
 from gateway.links import SLACK
 from gateway.raw import HANDSHAKE, INFO, SOON_S, STATELESS, raw
 from gateway.served import children, config, fixture, lives
@@ -34,7 +34,7 @@ every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 
 @pytest.fixture
 def command(tmp_path):
-    return [*LOUVER_ITSELF, *config(tmp_path, {"one": fixture("unruly", python=sys.executable)})]
+    return [*LOUVER, *config(tmp_path, {"one": fixture("unruly")})]
 
 
 ENVELOPE = {
@@ -90,7 +90,7 @@ async def test_a_client_that_does_not_wait_for_the_answer_to_discover_may_open_b
     ]
     text = "".join(f"{json.dumps({'jsonrpc': '2.0', **line})}\n" for line in said)
     done = await asyncio.to_thread(
-        subprocess.run, [*LOUVER_ITSELF, *options], input=text, capture_output=True, text=True, timeout=3 * SOON_S
+        subprocess.run, [*LOUVER, *options], input=text, capture_output=True, text=True, timeout=3 * SOON_S
     )
     answers = answered(done.stdout)
     assert answers[2]["result"]["protocolVersion"] == HANDSHAKE
@@ -143,7 +143,7 @@ def test_the_example_server_answers_a_file_too(tmp_path):
     requests = tmp_path / "requests.jsonl"
     requests.write_text(conversation(HANDSHAKE, [call("get_user_profile", user_id=42)]))
     with requests.open() as source:
-        command = [*LOUVER_ITSELF, "--example"]
+        command = [*LOUVER, "--example"]
         ended = subprocess.run(command, stdin=source, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 0
     assert answered(ended.stdout)[1]["result"]["structuredContent"]["id"] == 42
@@ -295,7 +295,7 @@ def test_what_is_not_utf_8_is_replaced(command):
 
 def test_a_disk_that_is_full_is_an_end(tmp_path):
     """Ours: nobody reads what cannot be written, so that nothing is waited for."""
-    command = [*LOUVER_ITSELF, *config(tmp_path, {"one": fixture("unruly", python=sys.executable, timeoutSeconds=600)})]
+    command = [*LOUVER, *config(tmp_path, {"one": fixture("unruly", timeoutSeconds=600)})]
     requests = tmp_path / "requests.jsonl"
     requests.write_text(conversation(STATELESS, [call("silent"), call("echo")]))
     with requests.open() as source, Path("/dev/full").open("w") as sink:
@@ -389,9 +389,9 @@ async def test_nothing_is_read_after_a_signal(tmp_path):
     async def never(question):
         await asyncio.get_running_loop().create_future()
 
-    servers = {"one": fixture("unruly", python=sys.executable), "two": fixture("unruly", python=sys.executable)}
+    servers = {"one": fixture("unruly"), "two": fixture("unruly")}
     options = {"capabilities": {"roots": {}}, "answers": {"roots/list": never}}
-    async with raw([*LOUVER_ITSELF, *config(tmp_path, servers)], **options) as client:
+    async with raw([*LOUVER, *config(tmp_path, servers)], **options) as client:
         asking = client.begin(client.call("two__ask"))
         working = client.begin(client.call("one__work", {"progressToken": 1}, seconds=1.5))
         await client.hears("notifications/progress")

@@ -30,7 +30,7 @@ SERVERS = ("tracker", "wiki", "mail")
 @pytest.mark.parametrize(
     ("principals", "calls"),
     [
-        (25, 400),
+        (8, 120),
         pytest.param(200, int(os.environ.get("LOUVER_CROSSING_CALLS", "2000")), marks=pytest.mark.deep),
     ],
 )

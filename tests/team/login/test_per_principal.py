@@ -11,7 +11,6 @@ import pytest
 
 from fixtures import stores
 from gateway.front.auth.guarded import bearing
-from gateway.gateways import LOUVER_ITSELF
 from gateway.served import at_a_url
 from louver.errors import LoginRequired, UpstreamUnavailable
 from louver.gateway.back import per_principal
@@ -99,7 +98,7 @@ async def test_a_reload_opens_again_with_the_same_logins_until_they_are_for_all(
 async def test_workers_share_the_logins_under_way_or_there_are_none(tmp_path):
     """Step 19: a link was known to the worker that had made it alone, and a browser gets to any."""
     with stores.redis() as store, at_a_url("sdk_authorization") as url:
-        workers = partial(gateway_of, tmp_path, {"tracker": url}, "--workers", "3", command=LOUVER_ITSELF)
+        workers = partial(gateway_of, tmp_path, {"tracker": url}, "--workers", "3")
         with pytest.raises(AssertionError, match="expected 'state' with 'keys', where workers share"), workers():
             pass
         with workers(state=store.url, keys=["k" * 32]) as served:
