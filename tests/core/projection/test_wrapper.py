@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from louver.core.projection.plan import Plan, compile_projection
 from louver.core.projection.request import Projection
 from louver.core.projection.view import Views
+from louver.core.wrapper import as_object
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "token": {"type": "string"}}}
 OPEN = {
@@ -84,6 +85,15 @@ def test_a_wrapper_is_looked_through_and_stays(schema: Any):
     assert kept("exclude", "/token", WRAPPER, schema) == WRAPPER
 
 
+def test_a_plan_tells_that_it_is_of_an_object_that_is_no_wrapper():
+    """Ours: the value says which; of another schema nothing is looked through."""
+    plan = planned("include", "name")
+    for value, is_of_object in ((WRAPPER, False), (OBJECT, True), ({}, True), ([], False)):
+        found = plan.for_value(value)
+        assert (found.is_of_object, found.is_wrapped) == (is_of_object, not is_of_object)
+    assert not planned("include", "name", PERSON).for_value(OBJECT).is_of_object
+
+
 def test_the_receipt_names_what_was_left_out_and_what_no_schema_knows():
     """PROJECTION.md, "Receipt"."""
     plan = planned("exclude", "token tokn")
@@ -123,6 +133,14 @@ def test_what_is_always_added_to_absolute_paths_is_the_member_beside_first():
     plan = compile_projection(Projection.view("v"), OPEN, views=Views.read({"v": ["/x"]}, ["token"]))
     assert plan(OBJECT) == {"token": "t2"}
     assert plan(WRAPPER) == {"result": [{"token": "t1"}]}
+
+
+def test_an_output_that_is_no_object_is_put_into_the_wrapper():
+    """MCP 2025-11-25: structured content is an object."""
+    for output in ([PERSON], [], "text", 0, None):
+        assert as_object(output) == {"result": output}
+    for output in (PERSON, WRAPPER, {}):
+        assert as_object(output) is output
 
 
 NAMES = st.sampled_from(["name", "token", "result", "x"])
