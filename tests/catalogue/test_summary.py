@@ -93,7 +93,7 @@ def test_real_descriptions_get_shorter_and_none_is_empty():
     assert sum(map(len, said)) < sum(len(tool.get("description") or "") for tool in tools) / 3
 
 
-def test_a_description_of_twice_the_length_costs_at_most_two_and_a_half_times_as_much(monkeypatch):
+def test_the_cost_of_a_summary_is_linear_in_the_description(monkeypatch):
     """TRUST.md, row 15; also if all of a description were read."""
     monkeypatch.setattr("louver.catalogue.summary._READ", 10**9)
     layout = [" ", "\t", "\n", "- ", "1. ", "# ", "`", "<a", "args", ":"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from louver.core.nearest import did_you_mean, nearest
+from louver.core.nearest import did_you_mean, instead, nearest
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,14 @@ def test_an_error_ends_with_the_name_that_was_probably_meant():
     """Ours: one name at most, and nothing where none is near."""
     assert did_you_mean("alow", ["allow", "allowed", "deny"]) == "; did you mean 'allow'?"
     assert did_you_mean("x", ["allow", "deny"]) == ""
+
+
+def test_an_error_about_an_unknown_name_lists_those_that_there_are():
+    """Ours: the similar ones first, and of many the first twenty."""
+    assert instead("alow", ["deny", "allow"]) == "did you mean 'allow'? There are 'deny', 'allow'"
+    assert instead("x", ["deny", "allow"]) == "there are 'deny', 'allow'"
+    assert instead("x", []) == "there are none"
+    numbered = [f"name{number:02}" for number in range(1021)]
+    listed = ", ".join(map(repr, numbered[:20]))
+    assert instead("x", iter(numbered[:20])) == f"there are {listed}"
+    assert instead("x", iter(numbered)) == f"there are {listed} and 1,001 more"

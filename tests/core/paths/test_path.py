@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonpath_ng.exceptions import JSONPathError
 from jsonpath_ng.jsonpath import Child, Fields, Root, Wildcard
@@ -151,6 +151,8 @@ def test_a_path_of_the_greatest_length_is_read_and_a_longer_one_is_not():
 
 
 @given(st.lists(st.none() | NAMES, min_size=1, max_size=5))
+@example(["$"])
+@example(["/", None])
 def test_the_text_of_a_path_reads_back_as_the_path(steps: list[str | None]):
     """The law of the module: `FieldPath.parse(str(path)) == path`."""
     path = FieldPath(() if steps == [None] else tuple(steps))

@@ -147,6 +147,9 @@ def test_a_schema_tells_nothing_that_is_denied():
         told = str(visible(said, schema=schema).schema)
         assert "ssn" not in told
         assert "integer" in told
+    known = {"type": "object", "properties": {"id": True}}
+    impossible = {**known, "properties": {"id": True, "contact": False}}
+    assert visible(rule(deny="contact.phone"), schema=impossible).schema == known
 
 
 def test_paths_that_a_schema_cannot_have_are_found():
@@ -199,3 +202,17 @@ def test_names_that_the_input_tells_anyway_are_no_secret():
     besides = seen.unseen_besides({"properties": {"ssn": {}}})
     assert not besides.are_in_text("ssn")
     assert besides.are_in_text("the phone")
+
+
+def test_a_member_is_allowed_by_its_name_not_because_nothing_denies_it():
+    """Ours: and only where all of it is seen as it is, or just members of it are denied."""
+
+    def allowed(**said: str) -> set[str]:
+        seen = visible(rule(**said))
+        return {name for name in ("id", "ssn", "contact", "nickname") if seen.allows(name)}
+
+    assert allowed(allow="id contact") == {"id", "contact"}
+    assert allowed(allow="id contact.email") == {"id"}
+    assert allowed(allow="id contact", deny="id contact.email") == {"contact"}
+    assert allowed(allow="id contact", mask="id", hash="ssn") == {"contact"}
+    assert allowed(deny="ssn") == allowed(allow="*") == allowed() == set()

@@ -38,6 +38,10 @@ def test_fields_are_told_with_their_weights_and_a_view_of_the_light_ones():
     assert said["suggestedView"] == {"include": ["total", "items.id"]}
     assert fitted(said) == said
     assert told([1, 2])["elements"] == 2
+    assert told([{"id": 1, "of": None}, {"id": 1}])["fields"] == [
+        {"path": "id", "types": ["integer"], "bytes": 12, "share": 0.41, "constant": True},
+        {"path": "of", "types": ["null"], "bytes": 9, "share": 0.31, "seen": 0.5},
+    ]
 
 
 def test_what_has_no_room_is_counted():
@@ -47,6 +51,9 @@ def test_what_has_no_room_is_counted():
     assert size_of(said["fields"]) <= MAX_PREVIEW_BYTES
     assert all("." not in field["path"] for field in said["fields"])
     assert said["moreFields"] == len(told(value)["fields"]) - len(said["fields"])
+    named = told({f"{n:>080}": n for n in range(3)} | {"body": 201 * "b"})
+    assert "suggestedView" in named
+    assert "suggestedView" not in fitted(named)
 
 
 def test_scalars_of_the_root_are_shown():
@@ -58,6 +65,13 @@ def test_scalars_of_the_root_are_shown():
     assert scalars({"result": {"total": 2}}, wrapped=True) == {"result": {"total": 2}}
     assert scalars({"result": {"total": 2}}) == scalars({"result": [1], "n": {}}, wrapped=True) == {}
     assert scalars([{"id": 1}]) == []
+
+
+def test_scalars_are_shown_as_far_as_there_is_room():
+    """Ours: the first that has none is the last that is looked at."""
+    first = {"total": 2, "text": 150 * "x"}
+    assert scalars({**first, "more": 40 * "y", "next": "n"}) == first
+    assert scalars({**first, "next": "n"}) == {**first, "next": "n"}
 
 
 @given(values)

@@ -180,6 +180,10 @@ def test_alike_texts_are_kept_by_a_generated_type():
     large = SkippingBytes(mask, {})
     large.keep(text_of({"issues": [ISSUE] * 300}))
     assert large.is_special
+    unwritable = SkippingBytes(include_mask([FieldPath(("\\",))]), {})
+    for _ in range(FIRST_CALLS + 1):
+        assert unwritable.keep(text_of({"\\": 1, "a": 2})) == b'{"\\\\":1}'
+    assert not unwritable.is_special
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,18 @@ def test_a_long_chain_of_views_is_refused():
         Views.read(chain)
 
 
+def test_views_over_a_bound_are_refused_with_the_bound():
+    """Ours: 256 views, of which 16 shape; one that extends a view that shapes does so too."""
+    many = {f"v{n}": ["id"] for n in range(256)}
+    assert len(Views.read(many).named) == 256
+    with pytest.raises(InvalidView, match=r"^a tool has at most 256 views; these are 257$"):
+        Views.read({**many, "more": ["id"]})
+    shaping = {f"v{n}": {"dropNulls": True} for n in range(16)}
+    assert len(Views.read({**shaping, "more": ["id"]}).named) == 17
+    with pytest.raises(InvalidView, match=r"^a tool has at most 16 views that shape; these are 17$"):
+        Views.read({**shaping, "more": {"extends": "v0", "include": ["id"]}})
+
+
 def test_views_are_told_without_what_is_hidden():
     """PRIVACY.md, P7: a view that then keeps nothing, or lacks what it selects, is gone."""
     views = Views.read(

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from louver.core.projection.plan import Plan, compile_projection
 from louver.core.projection.request import Projection
 from louver.core.projection.view import Views
+from louver.core.wrapper import as_object
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "token": {"type": "string"}}}
 OPEN = {
@@ -98,6 +99,15 @@ def test_of_a_value_that_no_schema_describes_an_exclude_leaves_out_both(schema: 
     assert planned("exclude", "token", schema).project_json(b'{"result":[{"token":1}]}') == b'{"result":[{}]}'
 
 
+def test_a_plan_tells_that_it_is_of_an_object_that_is_no_wrapper():
+    """Ours: the value says which; of another schema nothing is looked through."""
+    plan = planned("include", "name")
+    for value, is_of_object in ((WRAPPER, False), (OBJECT, True), ({}, True), ([], False)):
+        found = plan.for_value(value)
+        assert (found.is_of_object, found.is_wrapped) == (is_of_object, not is_of_object)
+    assert not planned("include", "name", PERSON).for_value(OBJECT).is_of_object
+
+
 def test_the_receipt_names_what_was_left_out_and_what_no_schema_knows():
     """PROJECTION.md, "Receipt"."""
     plan = planned("exclude", "token tokn")
@@ -148,6 +158,14 @@ def test_a_place_from_the_root_is_not_within_the_wrapper():
     beside = {**within, "token": {"name": "Bob"}}
     assert plan(beside) == {**within, "token": {"n": "Bob"}}
     assert plan.for_value(beside).shaped == {"select": {"n": "name"}, "at": "/token"}
+
+
+def test_an_output_that_is_no_object_is_put_into_the_wrapper():
+    """MCP 2025-11-25: structured content is an object."""
+    for output in ([PERSON], [], "text", 0, None):
+        assert as_object(output) == {"result": output}
+    for output in (PERSON, WRAPPER, {}):
+        assert as_object(output) is output
 
 
 NAMES = st.sampled_from(["name", "token", "result", "x"])

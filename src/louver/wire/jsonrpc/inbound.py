@@ -40,9 +40,9 @@ def read(raw: bytes) -> dict[str, Any]:
     check(raw)
     try:
         message: object = msgspec.json.decode(raw)
-    except UnicodeDecodeError:
-        return read(raw.decode(errors="replace").encode())
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        if (replaced := raw.decode(errors="replace").encode()) != raw:
+            return read(replaced)
         # Of msgspec's errors only these say what is wrong, with its position; they quote nothing.
         position = f"{error}; " if str(error).startswith("JSON is malformed") else ""
         raise JsonRpcError(
