@@ -39,6 +39,7 @@ def second_pass(tmp_path):
         (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['deep', 'whole']")
         (tmp_path / "test_planted.py").write_text(f"UNSTEADY, FAILING = {unsteady}, {failing}\n{PLANTED}")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV"))}
+        environment["PYTHONPATH"] = str(ROOT / "tests")
         options = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "check": False}
         subprocess.run([sys.executable, "-m", "pytest", "-p", "no:xdist"], **options)
         done = subprocess.run([sys.executable, str(ROOT / ".ci" / "second_pass.py")], **options)

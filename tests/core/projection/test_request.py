@@ -106,13 +106,3 @@ def test_what_is_refused_on_the_wire_is_refused_in_python():
         Projection.include("**.a")
     with pytest.raises(InvalidProjection):
         Projection.exclude("a", schema="all")  # pyright: ignore[reportArgumentType]
-
-
-def test_only_wildcards_of_several_paths_make_a_plan_slow():
-    """Ours: those of different paths multiply."""
-    eight, nine = ".*" * 8, ".*" * 9
-    assert not Projection.include(f"a{eight}", f"b{eight}").may_be_slow
-    assert Projection.include(f"a{eight}", f"b{nine}").may_be_slow
-    assert Projection.exclude(f"a{eight}", f"b{nine}").may_be_slow
-    assert not Projection.include(f"a{eight}{nine}").may_be_slow
-    assert not Projection.view("v").may_be_slow
