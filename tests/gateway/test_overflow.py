@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 from mcp_types import Implementation
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from gateway.served import FIXTURES
 from louver.catalogue.hosts import HOSTS
@@ -187,7 +188,7 @@ async def test_a_server_that_never_lists_holds_up_no_kept_answer(monkeypatch, tm
     try:
         async with connect(sdk_server(gateway.answer), NEW, extensions={}) as wire:
             await wire.call("large__rows", {"number": 1})
-            with anyio.fail_after(10):
+            with anyio.fail_after(FAILSAFE_S):
                 (text,) = (await wire.call("large__rows", LONG))["structuredContent"]["louver"]
                 handle = re.search('"handle": "([^"]+)"', text).group(1)
                 (part,) = told(await wire.call("read_result", {"handle": handle, "page": 1}))
