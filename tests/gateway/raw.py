@@ -136,7 +136,7 @@ class Http(Raw):
     def __init__(self, url, *arguments, **options):
         super().__init__(*arguments, **options)
         self.url = url
-        self.client = httpx2.AsyncClient(trust_env=False)
+        self.client = httpx2.AsyncClient(timeout=FAILSAFE_S, trust_env=False)
         self.session = None
 
     def listen(self):
