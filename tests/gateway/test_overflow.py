@@ -184,6 +184,12 @@ async def test_a_server_that_never_lists_holds_up_no_kept_answer(monkeypatch, tm
     """Ours: nothing is listed to keep an answer, or to read it."""
     slow = UpstreamConfig("slow", "stdio", command=(PYTHON, str(FIXTURES / "starting.py"), str(tmp_path)))
     monkeypatch.setattr(wires, "CLIENT", {"name": CODEX, "version": "1"})
+
+    def leaves_out_after(seconds):
+        for module in (aggregate, dispatch, slow_lists):
+            monkeypatch.setattr(module, "LEFT_OUT_S", seconds, raising=False)
+
+    leaves_out_after(A_WHILE_S)
     gateway = Gateway(Config((upstream(), slow)), single_client=False)
     try:
         async with connect(sdk_server(gateway.answer), NEW, extensions={}) as wire:
@@ -191,10 +197,8 @@ async def test_a_server_that_never_lists_holds_up_no_kept_answer(monkeypatch, tm
             async def is_open():
                 return not (await wire.call("large__rows", {"number": 1})).get("isError")
 
-            with monkeypatch.context() as impatient:
-                for module in (aggregate, dispatch, slow_lists):
-                    impatient.setattr(module, "LEFT_OUT_S", A_WHILE_S, raising=False)
-                await until(is_open)
+            await until(is_open)
+            leaves_out_after(FAILSAFE_S)
             with anyio.fail_after(FAILSAFE_S):
                 (text,) = (await wire.call("large__rows", LONG))["structuredContent"]["louver"]
                 handle = re.search('"handle": "([^"]+)"', text).group(1)
