@@ -9,6 +9,7 @@ uv run pytest --lf       what failed last, of both tiers; without what is said o
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import gc
 import os
 import shutil
@@ -21,7 +22,7 @@ from zlib import crc32
 import pytest
 from hypothesis import HealthCheck, settings
 
-from fixtures import stalls
+from fixtures import failsafe, stalls
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 _OPTIONS = {"deadline": None, "suppress_health_check": _SLOW, "derandomize": "CI" in os.environ}
@@ -72,6 +73,7 @@ def pytest_xdist_auto_num_workers():
 
 def pytest_configure(config):
     settings.load_profile("deep" if config.option.deep else "everyday")
+    failsafe.lift()
     stalls.install()
 
 
@@ -120,8 +122,11 @@ def _rest_of_tables(items):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup():
+def pytest_runtest_setup(item):
     os.environ["XDG_STATE_HOME"] = str(STATES / str(next(_numbers)))
+    if item.config.option.deep:
+        # Programs are installed, and laws tried with many examples: `faulthandler_timeout` is of everyday tests.
+        faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_sessionfinish(session):

@@ -17,6 +17,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import TypeAdapter
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from fixtures.process import http_process
 from steps.reading import URI, grants_in
@@ -24,9 +25,6 @@ from steps.reading import URI, grants_in
 SERVER = Path(__file__).parent / "fixtures" / "disclosing.py"
 MODES = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 OLD, NEW = MODES
-CONVERSATION_S = 40
-"""Longest wait for the answers of one test, in seconds."""
-
 OPEN = {"type": "object", "properties": {}}
 
 EVERYDAY = (("stdio", OLD), ("http", NEW))
@@ -91,7 +89,7 @@ class Talk:
 @asynccontextmanager
 async def talking(target, era, *, bearer=None):
     """A client of the era, over stdio or at a URL."""
-    with anyio.fail_after(CONVERSATION_S):
+    with anyio.fail_after(FAILSAFE_S):
         if target == "stdio":
             target = StdioServerParameters(command=PYTHON, args=[str(SERVER)])
         if bearer is None:

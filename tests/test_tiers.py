@@ -10,8 +10,6 @@ ONLY_DEEP = {
     "tests/docs/test_picture.py::test_the_table_is_what_the_doctor_prints_today": "installs servers on first use",
     "tests/docs/test_site.py": "the site generator, installed on first use; the index is tested every day",
     "tests/fuzz/readers/test_readers.py::test_new_inputs_are_read": "needs atheris; kept inputs are read every day",
-    "tests/gateway/test_first_answers.py::test_a_host_that_never_lists_again_has_every_tool": "waits for 8 s",
-    "tests/gateway/test_overflow.py::test_a_server_that_never_lists_holds_up_no_kept_answer": "waits for 8 s",
     "tests/team/login/test_exchange_oidc_provider.py": "a certified authorization server, installed on first use",
     "tests/team/login/test_oidc_provider.py": "a certified authorization server, installed on first use",
     "tests/team/login/test_official_suite.py": "the official suite, installed on first use",

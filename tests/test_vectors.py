@@ -29,8 +29,9 @@ from referencing.jsonschema import DRAFT202012
 
 import louver
 from fixtures.command import louver as command
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
-from fixtures.process import START_S, http_process
+from fixtures.process import http_process
 from fixtures.vector_server import FOLDER, RUNS, build_server, load_vectors, one_of_each_kind, tool_result, written
 from louver.catalogue.entry import Entry
 from louver.core.projection.view import Views
@@ -42,9 +43,6 @@ from louver.wire.names import EXTRAS
 
 ROOT = FOLDER.parents[1]
 SERVER = Path(build_server.__code__.co_filename)
-CONVERSATION_S = 40
-"""Longest wait for all answers of one door, in seconds."""
-
 MODES = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 """How the SDK's client is told to speak a revision."""
 
@@ -353,7 +351,7 @@ class Conversation:
 
 
 async def converse(target, door):
-    with anyio.fail_after(CONVERSATION_S):
+    with anyio.fail_after(FAILSAFE_S):
         async with Client(target, mode=MODES[door.era]) as client:
             assert client.protocol_version == door.era
             listed = await send(client, "tools/list", {})
@@ -549,7 +547,7 @@ def run_louver(*arguments, stdin):
         input=json.dumps(stdin),
         encoding="utf-8",
         capture_output=True,
-        timeout=START_S,
+        timeout=FAILSAFE_S,
         check=False,
     )
 

@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from fixtures.command import louver
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from fixtures.tables import in_turn
 from louver import limits
@@ -316,7 +317,9 @@ except SystemExit as done:
     assert done.code == 0
 print(sorted({{"mcp", "mcp_types", "pydantic", "asyncio"}} & set(sys.modules)))
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=FAILSAFE_S
+    )
     assert done.stdout.splitlines()[-1] == "[]"
     assert "louver" in done.stdout
 
@@ -383,7 +386,7 @@ def test_serve_ends_with_status_0_when_it_is_told_to():
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr.readline().startswith("louver: serving at http://127.0.0.1:")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=30) in (0, -signal.SIGTERM)
+        assert process.wait(timeout=FAILSAFE_S) in (0, -signal.SIGTERM)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import product
@@ -19,6 +18,7 @@ import pytest
 from rich.console import Console
 
 from fixtures.command import louver
+from fixtures.failsafe import FAILSAFE_S, wait_until
 from fixtures.forking import PYTHON
 from fixtures.model2vec import written
 from gateway.front.auth.issuer import issuer
@@ -90,7 +90,7 @@ def test_a_command_that_is_told_to_end_ends_what_it_has_started():
         servers = [until_it_sleeps(process.pid) for _, process in started]
         for number, process in started:
             process.send_signal(number)
-        assert [process.wait(20) - 128 for _, process in started] == [number for number, _ in started]
+        assert [process.wait(FAILSAFE_S) - 128 for _, process in started] == [number for number, _ in started]
     assert not any(map(lives, servers))
 
 
@@ -99,7 +99,7 @@ def test_a_gateway_whose_terminal_closes_ends_what_it_has_started():
     with begun(["serve", "--http", "127.0.0.1:0", "--no-auth", "--", *SLEEPS], signal.SIGHUP) as process:
         server = until_it_sleeps(process.pid)
         process.send_signal(signal.SIGHUP)
-        assert process.wait(20) == 0
+        assert process.wait(FAILSAFE_S) == 0
         assert not lives(server)
 
 
@@ -136,11 +136,7 @@ def begun(command, number):
 
 def until_it_sleeps(pid):
     """The server of a command, once it has started it."""
-    until = time.monotonic() + 30
-    while not (found := [child for child, line in children(pid).items() if "time.sleep(600)" in line]):
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    return found[0]
+    return wait_until(lambda: [child for child, line in children(pid).items() if "time.sleep(600)" in line])[0]
 
 
 def test_a_server_that_does_not_open_is_given_up(monkeypatch):

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.tables import in_turn
 from gateway.front.auth.guarded import token_file
 from gateway.gateways import LOUVER
@@ -37,7 +38,7 @@ def status(port, *, token=None, at="127.0.0.1", **headers):
     asked = stateless("tools/list")
     bearer = {} if token is None else {"authorization": f"Bearer {token}"}
     asked["headers"] |= {**headers, **bearer}
-    return httpx2.post(f"http://{at}:{port}/mcp", trust_env=False, timeout=30, **asked).status_code
+    return httpx2.post(f"http://{at}:{port}/mcp", trust_env=False, **asked).status_code
 
 
 def kept_token(*others):
@@ -50,7 +51,9 @@ def kept_token(*others):
 
 def refused(*arguments):
     """What a command tells that is refused; one that serves instead is ended."""
-    done = subprocess.run([*LOUVER, *arguments], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+    done = subprocess.run(
+        [*LOUVER, *arguments], capture_output=True, text=True, timeout=FAILSAFE_S, stdin=subprocess.DEVNULL
+    )
     assert done.returncode == 2
     return done.stderr
 

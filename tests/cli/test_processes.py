@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.command import louver
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from gateway.served import fixture
 from louver.cli.options import build_parser
@@ -64,7 +65,7 @@ async def prepare(folder):
 
 def in_a_process(folder, arguments, stdin):
     command = [sys.executable, "-m", "louver", *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, timeout=120, cwd=folder)
+    done = subprocess.run(command, input=stdin, capture_output=True, timeout=FAILSAFE_S, cwd=folder)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 

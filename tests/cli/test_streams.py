@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from gateway.raw import INFO, STATELESS
 from gateway.served import fixture
 
@@ -22,7 +23,9 @@ def louver(redirected, *arguments, **environ):
     command = ["sh", "-c", f'exec "$@" {redirected}', "sh", *LOUVER, *arguments]
     # What is to be written is not, until the end or until there is much of it.
     environ = {**os.environ, "PYTHONUNBUFFERED": "", **environ}
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environ, stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=FAILSAFE_S, env=environ, stdin=subprocess.DEVNULL
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +96,9 @@ def nobody(request):
 def test_what_nobody_hears_is_no_fault(nobody, arguments, status):
     """Ours: the exit status is that of the work. Python's own is 120 where something is left to be written."""
     environ = {**os.environ, "PYTHONUNBUFFERED": ""}
-    done = subprocess.run([*LOUVER, *arguments], stdout=subprocess.DEVNULL, stderr=nobody, timeout=60, env=environ)
+    done = subprocess.run(
+        [*LOUVER, *arguments], stdout=subprocess.DEVNULL, stderr=nobody, timeout=FAILSAFE_S, env=environ
+    )
     assert done.returncode == status
 
 

@@ -12,6 +12,7 @@ from mcp.server.mcpserver import Context
 
 import louver
 from client.servers import PROFILE, SCHEMA, example, lowlevel, plain, structured, tool
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.vector_server import build_server as vector_server
 from fixtures.vector_server import load_vectors, one_of_each_kind
 from louver.core.wrapper import is_wrapped
@@ -532,7 +533,7 @@ async def test_a_change_of_the_list_is_heard_where_the_server_tells_of_it():
         def other() -> dict[str, int]:
             return {"x": 1}
 
-        with anyio.fail_after(10):
+        with anyio.fail_after(FAILSAFE_S):
             await heard.wait()
         assert (await client.validate("other", include=["x"])).is_exact
 

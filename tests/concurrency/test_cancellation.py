@@ -7,6 +7,7 @@ import anyio
 import pytest
 from anyio.to_thread import current_default_thread_limiter
 
+from fixtures.failsafe import FAILSAFE_S
 from louver.concurrency.offload import deferred_cancellation, in_thread, run_cancellable
 from steps.threads import Begun, Work, turns
 
@@ -44,7 +45,7 @@ async def test_a_thread_is_waited_for_and_what_it_has_made_is_not_lost():
     await turns()
     assert not task.done()
     work.go_on.set()
-    await asyncio.wait([task], timeout=5)
+    await asyncio.wait([task], timeout=FAILSAFE_S)
     assert task.cancelled()
     assert kept == ["made"]
 
@@ -93,7 +94,7 @@ async def test_it_is_given_up_however_the_wait_ends(wait):
     ends[0]()
     await turns()
     work.go_on.set()
-    await asyncio.wait([task], timeout=5)
+    await asyncio.wait([task], timeout=FAILSAFE_S)
     assert task.cancelled()
     assert task.cancelling() == 0
 
@@ -111,7 +112,7 @@ async def test_what_waits_for_a_thread_is_not_begun():
         await turns()
         waiting.give_up()
         first.go_on.set()
-        await asyncio.wait([task, holding], timeout=5)
+        await asyncio.wait([task, holding], timeout=FAILSAFE_S)
     finally:
         limiter.total_tokens = places
     assert task.cancelled()
@@ -146,7 +147,7 @@ async def test_others_are_waited_for_too():
     await turns()
     assert ended == []
     let_go.set()
-    await asyncio.wait([task], timeout=5)
+    await asyncio.wait([task], timeout=FAILSAFE_S)
     assert ended == ["other", "waited"]
     assert task.cancelled()
 
@@ -172,6 +173,6 @@ async def test_within_another_wait_the_outer_one_is_over_first():
     await turns()
     assert not task.done()
     let_go.set()
-    await asyncio.wait([task], timeout=5)
+    await asyncio.wait([task], timeout=FAILSAFE_S)
     assert after == ["made", "outer"]
     assert task.cancelled()

@@ -7,6 +7,8 @@ from contextvars import ContextVar
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
+from gateway.links import turns
 from louver.concurrency.deadlines import Deadlines
 
 pytestmark = pytest.mark.anyio
@@ -15,37 +17,36 @@ LENGTH_S = 0.02
 
 
 class Reached:
-    """What was reached, and when."""
+    """What was reached."""
 
     def __init__(self, last):
         self._last = last
         self._over = asyncio.Event()
-        self.times = {}
+        self.keys = []
 
     def __call__(self, each):
-        assert each not in self.times
-        self.times[each] = asyncio.get_running_loop().time()
+        assert each not in self.keys
+        self.keys.append(each)
         if each == self._last:
             self._over.set()
 
     async def all(self):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(FAILSAFE_S):
             await self._over.wait()
-        return list(self.times)
+        return self.keys
 
 
-async def test_each_is_reached_in_time():
-    """Ours: those after the first are not forgotten."""
-    reached = Reached("c")
-    deadlines = Deadlines(LENGTH_S, reached)
-    loop, begun = asyncio.get_running_loop(), {}
+async def test_each_is_reached_in_time(monkeypatch):
+    """Ours: those after the first are not forgotten, and none is reached before."""
+    now, reached = 0, []
+    deadlines = Deadlines(10, reached.append)
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
     for each in "abc":
-        begun[each] = loop.time()
         deadlines.set(each)
-        while loop.time() < begun[each] + LENGTH_S / 4:
-            pass
-    assert await reached.all() == ["a", "b", "c"]
-    assert all(reached.times[each] >= begun[each] + LENGTH_S for each in begun)
+        now += 3
+    for now, so_far in ((9, ""), (10, "a"), (12, "a"), (13, "ab"), (16, "abc")):  # noqa: B007 - the loop looks at it
+        await turns()
+        assert "".join(reached) == so_far
 
 
 async def test_what_is_lifted_is_not_reached():
@@ -70,20 +71,22 @@ async def test_what_is_set_again_counts_anew():
 
 async def test_one_that_is_reached_may_lift_or_set_others(monkeypatch):
     """Ours: also those that are due with it; and there is still one timer."""
-    reached, timers = Reached("d"), noted_timers(monkeypatch)
+    now, reached, timers = 0, [], noted_timers(monkeypatch)
+    monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
 
     def change(each):
-        reached(each)
+        reached.append(each)
         if each == "a":
             deadlines.cancel("b")
             deadlines.set("c")
             deadlines.set("d")
 
-    deadlines = Deadlines(LENGTH_S, change)
+    deadlines = Deadlines(10, change)
     for each in "abc":
         deadlines.set(each)
-    assert await reached.all() == ["a", "c", "d"]
-    assert reached.times["c"] >= reached.times["a"] + LENGTH_S
+    for now, so_far in ((10, "a"), (19, "a"), (20, "acd")):  # noqa: B007 - the loop looks at it
+        await turns()
+        assert "".join(reached) == so_far
     assert len(timers) == len({when for when, *_ in timers})
 
 

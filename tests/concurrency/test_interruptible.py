@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from louver.concurrency.deadlines import Interruptible
 
 pytestmark = pytest.mark.anyio
@@ -35,7 +36,7 @@ async def begun(within, ends=None):
 
 async def ended(task):
     """What a task raised."""
-    await asyncio.wait([task], timeout=5)
+    await asyncio.wait([task], timeout=FAILSAFE_S)
     return None if task.cancelled() else task.exception()
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from time import monotonic
 
 import anyio
 import pytest
@@ -11,6 +10,8 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 from mcp_types import CallToolResult, ListToolsResult, Tool
 
 import louver
+from fixtures.failsafe import FAILSAFE_S
+from louver.concurrency import offload
 from louver.concurrency.offload import MAX_TURN_S, find_or_compute, yielding
 from steps.threads import Begun, Work, turns
 from steps.wire import OLD, connect
@@ -26,9 +27,10 @@ def wide(number):
     return {"type": "object", "properties": {f"field_{number}_{n}": {"type": "string"} for n in range(3)}}
 
 
-async def test_others_have_their_turn_in_each_break():
+async def test_others_have_their_turn_in_each_break(monkeypatch):
     """Ours: after `MAX_TURN_S`."""
-    turns = 0
+    turns, now = 0, 0.0
+    monkeypatch.setattr(offload, "monotonic", lambda: now)
 
     async def other():
         nonlocal turns
@@ -39,14 +41,12 @@ async def test_others_have_their_turn_in_each_break():
     task = asyncio.create_task(other())
     await asyncio.sleep(0)
     seen = []
-    async for thing in yielding("abc"):
+    async for thing in yielding("abcd"):
         seen.append((thing, turns))
-        until = monotonic() + MAX_TURN_S
-        while monotonic() <= until:
-            pass
+        now += MAX_TURN_S if thing == "b" else 2 * MAX_TURN_S
     task.cancel()
-    assert [thing for thing, _ in seen] == ["a", "b", "c"]
-    assert seen[0][1] < seen[1][1] < seen[2][1]
+    assert [thing for thing, _ in seen] == ["a", "b", "c", "d"]
+    assert seen[0][1] < seen[1][1] == seen[2][1] < seen[3][1]
 
 
 def test_a_process_that_ends_begins_nothing_more():
@@ -60,7 +60,7 @@ def test_a_process_that_ends_begins_nothing_more():
         def make(thing):
             if not made:
                 loop.call_soon_threadsafe(begun.set)
-                assert go_on.wait(5)
+                assert go_on.wait(FAILSAFE_S)
             made.append(thing)
 
         making = asyncio.create_task(find_or_compute("abc", lambda thing: None, make))
@@ -72,7 +72,7 @@ def test_a_process_that_ends_begins_nothing_more():
     asyncio.run(give_up())
     go_on.set()
     for thread in set(threading.enumerate()) - before:
-        thread.join(5)
+        thread.join(FAILSAFE_S)
     assert made == ["a"]
 
 

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from louver.concurrency.budget import Turnstile
 
 pytestmark = pytest.mark.anyio
@@ -33,6 +34,6 @@ async def test_a_task_that_is_cancelled_lets_the_next_one_pass():
     first, second = (asyncio.create_task(turnstile.wait()) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(FAILSAFE_S):
         await second
     assert first.cancelled()

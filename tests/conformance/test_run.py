@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from conformance.suite import BROKEN, LOUVER, NEW, OLD, PEOPLE, broken, failures, found, inline, script
+from fixtures.failsafe import A_WHILE_S, FAILSAFE_S
 from fixtures.forking import PYTHON
 from fixtures.process import http_process
 from gateway.gateways import gateway
@@ -96,9 +97,24 @@ async def test_a_vector_server_over_http_passes_too():
 # Tools that say nothing of the server
 
 
+def no_patience(monkeypatch, *tools):
+    """Have calls of these tools, or of all, not waited for; all else is."""
+    call = session.TargetSession.call
+
+    async def impatient(self, name, *arguments):
+        is_one = not tools or name in tools
+        monkeypatch.setattr(session, "ANSWER_TIMEOUT_S", A_WHILE_S if is_one else FAILSAFE_S)
+        try:
+            return await call(self, name, *arguments)
+        finally:
+            monkeypatch.setattr(session, "ANSWER_TIMEOUT_S", FAILSAFE_S)
+
+    monkeypatch.setattr(session.TargetSession, "call", impatient)
+
+
 async def test_tools_that_take_long_or_change_by_themselves_are_set_aside(monkeypatch, tmp_path):
     """Ours: public servers have a clock, and a tool that shows how long a call can take."""
-    monkeypatch.setattr(session, "ANSWER_TIMEOUT_S", 2.0)
+    no_patience(monkeypatch, "a_sleeper")
     odd = Target(command=(PYTHON, str(HERE / "odd_example.py"), str(tmp_path / "calls")))
     fixture = Fixture({"ticks": [{}], **PEOPLE.arguments})
     report = await run(odd, revisions=[OLD], groups=["projection", "schema", "isolation"], fixture=fixture)
@@ -108,7 +124,7 @@ async def test_tools_that_take_long_or_change_by_themselves_are_set_aside(monkey
 
 async def test_tools_that_have_not_answered_are_named(monkeypatch):
     """Ours: where nothing else is left."""
-    monkeypatch.setattr(session, "ANSWER_TIMEOUT_S", 1.0)
+    no_patience(monkeypatch)
     mute = (
         "def answered(self, message):\n"
         "  while message['method'] == 'tools/call': message = json.loads(input())\n"

@@ -2,6 +2,7 @@
 
 from threading import Event, Thread
 
+from fixtures.failsafe import FAILSAFE_S
 from louver.core.cached import cached_property
 from louver.core.projection.plan import Plan, compile_projection
 from louver.core.projection.request import Projection
@@ -37,14 +38,14 @@ def test_while_one_is_made_another_is_made():
 
     def wait():
         begun.set()
-        assert done.wait(5)
+        assert done.wait(FAILSAFE_S)
 
     thread = Thread(target=lambda: Thing(wait).made_of)
     thread.start()
-    assert begun.wait(5)
+    assert begun.wait(FAILSAFE_S)
     other = Thread(target=lambda: Thing().made_of)
     other.start()
-    other.join(2)
+    other.join(FAILSAFE_S)
     is_made = not other.is_alive()
     done.set()
     thread.join()

@@ -12,9 +12,9 @@ from unittest.mock import patch
 from mcp import MCPError
 
 import louver
+from fixtures.failsafe import until
 from gateway.back.test_kept_catalogue import Starting
 from gateway.builtin.test_service import SERVERS
-from gateway.served import until
 from louver.core.json import compact
 from louver.gateway.builtin import behind
 from louver.gateway.gateway import Gateway

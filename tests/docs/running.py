@@ -7,12 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
 from docs.pages import ROOT, commands
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from stock.run import python_with
 
@@ -21,8 +21,6 @@ SETUP = ("pip install uv && uv run louver demo", "pip install uv && uv run pytes
 
 PORT = "8931"
 """The port that the pages write; a free one stands in for it."""
-
-_PATIENCE_S = 60
 
 
 @cache
@@ -108,7 +106,7 @@ class Runner:
         for process in self._background:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
-            process.wait(_PATIENCE_S)
+            process.wait(FAILSAFE_S)
             process.stdout.close()
 
     def _run(self, command, **variables):
@@ -120,7 +118,7 @@ class Runner:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=_PATIENCE_S,
+            timeout=FAILSAFE_S,
             check=False,
         )
 
@@ -137,9 +135,9 @@ class Runner:
         )
         self._background.append(process)
         assert expected, f"`{text} &`: show a line of its output, so that it is known to be ready"
-        output, until = process.stdout.fileno(), time.monotonic() + _PATIENCE_S
+        output = process.stdout.fileno()
         data, printed = b"", ""
-        while select.select([output], [], [], max(0, until - time.monotonic()))[0]:
+        while select.select([output], [], [], FAILSAFE_S)[0]:
             part = os.read(output, 65_536)
             data += part
             printed = data.decode("utf-8", "replace")

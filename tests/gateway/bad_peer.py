@@ -1,7 +1,7 @@
 """What one bad peer may do to the others: nothing that they notice.
 
     async def attack(): ...                      a peer attacks until this is cancelled
-    await withstand(served, good, attack, 10)    meanwhile the calls of a good client are answered, and soon
+    await withstand(served, good, attack, 10)    meanwhile the calls of a good client are answered as before
 
 The peer is an upstream, whose tool is called by `attack`, or a client. One that keeps the interpreter of the tests busy
 belongs in a process of its own: the good client runs here.
@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
+from fixtures.failsafe import until
+from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import children
 
 MAX_STALL_S = 0.25
@@ -26,17 +28,11 @@ MAX_FACTOR, ALLOWANCE_S = 2, 0.1
 MIN_CALLS = 5
 """Calls that are measured, also where the machine is busy."""
 
-MAX_WAIT_S = 5
-"""The longest that any call of others takes, also where the machine is busy."""
-
 MAX_GROWTH = 96 * 2**20
 """Bytes by which the memory may have grown afterwards: allocators keep what they have had."""
 
 TRIES = 3
 """How often others are looked at: what happens each time is the peer's doing, and not that of a busy machine."""
-
-SETTLED_S = 20 * SOON_S
-"""What a deadline has to end has ended by then, also 100 parked calls that first read what a flood has left them."""
 
 
 @dataclass(frozen=True)
@@ -68,19 +64,17 @@ def processor_time(pid):
 
 
 class Times:
-    """How long requests took, by the clock and by the processor time of the gateway, whatever else the machine does."""
+    """How long requests took, by the processor time of the gateway, whatever else the machine does."""
 
     def __init__(self, pid):
         self._pid = pid
-        self.waits = []
         self.busy = []
 
     async def take(self, waiting):
         began, cpu_began = time.perf_counter(), processor_time(self._pid)
         result = await waiting
-        wait = time.perf_counter() - began
-        self.waits.append(wait)
-        self.busy.append(min(wait, processor_time(self._pid) - cpu_began))
+        # What its threads do at once counts once.
+        self.busy.append(min(time.perf_counter() - began, processor_time(self._pid) - cpu_began))
         return result
 
     @property
@@ -104,8 +98,8 @@ class GoodClient:
     async def works(self, seconds):
         """The times of calls, and of looks at its health, which take few turns of the loop, for as long as that."""
         calls, looks = Times(self._pid), Times(self._pid)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end or len(calls.waits) < MIN_CALLS:
+        over = asyncio.create_task(asyncio.sleep(seconds))
+        while not over.done() or len(calls.busy) < MIN_CALLS:
             assert (await looks.take(self._client.client.get(self._health))).status_code == 200
             result = await calls.take(self._client.call(self._tool))
             assert not result.get("isError"), result
@@ -133,19 +127,9 @@ async def withstand(served, attack, seconds, *, tool="good__echo", is_gated=Fals
         finally:
             attacking.cancel()
             await asyncio.gather(attacking, return_exceptions=True)
-        after = await _settled(served.pid, before)
+        with suppress(TimeoutError):
+            await until(lambda: Resources.of(served.pid).is_like(before))
+        after = Resources.of(served.pid)
     assert max(looks.busy) < MAX_STALL_S, max(looks.busy)
     assert calls.p99 < MAX_FACTOR * calm.p99 + ALLOWANCE_S, (calm.p99, calls.p99)
-    assert max(calls.waits) < MAX_WAIT_S, max(calls.waits)
     assert after.is_like(before), (before, after)
-
-
-async def _settled(pid, before):
-    """What a process has once it rests and has no more than before, or after long enough."""
-    end = time.monotonic() + SETTLED_S
-    while time.monotonic() < end:
-        busy = processor_time(pid)
-        await asyncio.sleep(0.1)
-        if Resources.of(pid).is_like(before) and processor_time(pid) - busy < 0.02:
-            break
-    return Resources.of(pid)

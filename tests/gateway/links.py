@@ -1,14 +1,12 @@
 """What the tests of both links share: who listens, and calls of one tool."""
 
 import asyncio
-import gc
-import os
 import sys
-import time
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from louver.gateway.back.transports.transport import Call
 
@@ -17,12 +15,6 @@ FAULTY = [sys.executable, str(FIXTURES / "faulty.py")]
 """Not forked: its process, its children and its signals are what the tests are about."""
 
 EVERYTHING = [PYTHON, str(FIXTURES / "everything.py")]
-
-SOON_S = 5
-"""What fails at once has failed by then, on any machine."""
-
-SLACK = 10 if os.environ.keys() & {"CI", "PYTEST_XDIST_WORKER"} else 1
-"""How many times as long as promised something may take: where much else runs, waiting for the machine counts too."""
 
 
 def there(name):
@@ -66,7 +58,7 @@ class Ears:
 
     async def hears(self, number):
         """Wait for so many notifications."""
-        async with asyncio.timeout(SOON_S), self._noted:
+        async with asyncio.timeout(FAILSAFE_S), self._noted:
             await self._noted.wait_for(lambda: len(self.notes) >= number)
 
     @property
@@ -78,7 +70,7 @@ async def call(link, tool, /, *, meta=None, ears=None, method="tools/call", peer
     """The result of a tool."""
     ears = ears or Ears()
     params = {"name": tool, "arguments": arguments, **({} if meta is None else {"_meta": meta})}
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(FAILSAFE_S):
         return await link.call(Call(method, params, ears.on_notification, ears.on_request, peer=peer))
 
 
@@ -94,7 +86,7 @@ async def opened(link):
 async def fails(waiting, kind):
     """The error of that kind with which something fails soon."""
     try:
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             await waiting
     except kind as error:
         return error
@@ -106,34 +98,6 @@ async def begun(waiting):
     task = asyncio.create_task(waiting)
     await asyncio.sleep(0)
     return task
-
-
-@asynccontextmanager
-async def responsive():
-    """GATEWAY.md: the event loop is never kept busy over 250 ms without a break. In CPU time; what the collector
-    of garbage finds in the tests before it does not count."""
-    gc.collect()
-    gc.freeze()
-    ticks = asyncio.create_task(_longest_turn())
-    await asyncio.sleep(0)
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        ticks.cancel()
-        longest = await ticks
-    assert longest < 0.25 * SLACK
-
-
-async def _longest_turn():
-    longest, last = 0.0, time.thread_time()
-    try:
-        while True:
-            await asyncio.sleep(0.005)
-            now = time.thread_time()
-            longest, last = max(longest, now - last), now
-    except asyncio.CancelledError:
-        return longest
 
 
 async def turns(count=100):

@@ -9,12 +9,12 @@ from itertools import count
 
 import httpx2
 
+from fixtures.failsafe import FAILSAFE_S
+
 HANDSHAKE, STATELESS = "2025-11-25", "2026-07-28"
 INFO = {"name": "raw", "version": "1"}
 PROGRAM = {"extensions": {"dev.louver/projection": {}}}
 """The capabilities of a client that reads receipts and `_meta`; one without is taken for the host of a model."""
-SOON_S = 10
-"""What comes at all has come by then, on any machine."""
 
 
 def loads(text):
@@ -52,13 +52,13 @@ class Raw:
         )
 
     async def result(self, method, /, **params):
-        async with asyncio.timeout(3 * SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             answer = await self.request(method, **params)
         assert "result" in answer, answer
         return answer["result"]
 
     async def error(self, method, /, **params):
-        async with asyncio.timeout(3 * SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             answer = await self.request(method, **params)
         assert "error" in answer, answer
         return answer["error"]
@@ -80,16 +80,16 @@ class Raw:
     async def reaches(self, tool, server="", **arguments):
         """A call of that tool that a server of `faulty.py` has got, as it came, once there is one."""
         calls = []
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             while not calls:
                 seen = (await self.call(f"{server}wait_for", seen="tools/call"))["seen"]
                 calls = [call for call in seen if call["params"]["name"] == tool]
                 calls = [call for call in calls if arguments.items() <= call["params"]["arguments"].items()]
         return calls[-1]
 
-    async def hears(self, method, number=1, seconds=SOON_S):
+    async def hears(self, method, number=1):
         """The notifications of that method, once there are so many."""
-        async with asyncio.timeout(seconds), self._noted:
+        async with asyncio.timeout(FAILSAFE_S), self._noted:
             await self._noted.wait_for(lambda: len(self.heard(method)) >= number)
         return self.heard(method)
 
@@ -136,7 +136,7 @@ class Http(Raw):
     def __init__(self, url, *arguments, **options):
         super().__init__(*arguments, **options)
         self.url = url
-        self.client = httpx2.AsyncClient(timeout=3 * SOON_S, trust_env=False)
+        self.client = httpx2.AsyncClient(timeout=FAILSAFE_S, trust_env=False)
         self.session = None
 
     def listen(self):
@@ -228,7 +228,7 @@ class Stdio(Raw):
 
     async def ends(self):
         """The exit status, once it has ended."""
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             return await self.process.wait()
 
     async def close(self):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import pty
@@ -13,9 +12,10 @@ import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON, fork_of
 from gateway.gateways import LOUVER, SERVING
-from gateway.raw import PROGRAM, SOON_S
+from gateway.raw import PROGRAM
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -97,22 +97,22 @@ class Served:
     def find(self, pattern):
         return next(filter(None, (re.search(pattern, line) for line in self.said)), None)
 
-    def says(self, pattern, seconds=30):
+    def says(self, pattern):
         """The match, once a line matches."""
         with self._new:
-            assert self._new.wait_for(lambda: self._ended or self.find(pattern), seconds), self.said
+            assert self._new.wait_for(lambda: self._ended or self.find(pattern), FAILSAFE_S), self.said
         found = self.find(pattern)
         assert found is not None, "".join(self.said)
         return found
 
-    def ends(self, seconds=15):
+    def ends(self):
         """The exit status, once it has ended."""
-        return self.process.wait(seconds)
+        return self.process.wait(FAILSAFE_S)
 
     def close(self):
         self.process.terminate()
         try:
-            self.process.wait(15)
+            self.process.wait(FAILSAFE_S)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -160,10 +160,3 @@ def lives(pid):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
-
-
-async def until(true):
-    """Wait for what nobody tells of."""
-    async with asyncio.timeout(SOON_S):
-        while not true():  # noqa: ASYNC110 - it is about other processes
-            await asyncio.sleep(0)

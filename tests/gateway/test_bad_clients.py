@@ -15,11 +15,12 @@ from itertools import count
 import httpx2
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from gateway.bad_peer import withstand
 from gateway.front.auth.guarded import bearing, token_file
 from gateway.front.test_http import FEW_FILES, FILES, calling, events_of
 from gateway.gateways import LOUVER_ITSELF
-from gateway.raw import HANDSHAKE, INFO, SOON_S, raw
+from gateway.raw import HANDSHAKE, INFO, raw
 from gateway.served import children, config, fixture, serving
 from louver.gateway.back.upstream import MAX_PEER_UPSTREAM_SESSIONS
 from louver.wire.names import QUERY
@@ -60,7 +61,7 @@ async def test_an_answer_is_sent_again_only_to_whom_it_was_sent(tmp_path, change
                 refused = await client.client.get(served.url, headers=resume)
             else:
                 write_policy(tmp_path, "2", admins=["nobody"])
-                async with asyncio.timeout(SOON_S):
+                async with asyncio.timeout(FAILSAFE_S):
                     refused = again
                     while refused.status_code == 200:
                         refused = await client.client.get(served.url, headers=resume)
@@ -84,8 +85,8 @@ async def connections(url, number):
 
 
 async def is_served(url):
-    """Another client is served, and at once."""
-    async with asyncio.timeout(SOON_S), raw(url) as other:
+    """Another client is served."""
+    async with asyncio.timeout(FAILSAFE_S), raw(url) as other:
         assert (await other.request("ping"))["result"] == {}
 
 
@@ -103,7 +104,7 @@ async def test_many_initializes_of_one_client_start_no_more_processes_than_its_o
     many = MAX_PEER_UPSTREAM_SESSIONS + 10
     bearer = {**HEADERS, "authorization": "Bearer t-few"}
     with serving(*options, no_auth=False) as served:
-        async with httpx2.AsyncClient(trust_env=False, timeout=60) as http:
+        async with httpx2.AsyncClient(trust_env=False) as http:
             opened = await asyncio.gather(
                 *(http.post(served.url, json=initialize(), headers=bearer) for _ in range(many))
             )
@@ -174,7 +175,10 @@ class Hostile:
 
     async def attack(self, kind):
         limits = httpx2.Limits(max_connections=2 * self.width)
-        async with raw(self.url) as client, httpx2.AsyncClient(trust_env=False, limits=limits, timeout=60) as http:
+        async with (
+            raw(self.url) as client,
+            httpx2.AsyncClient(trust_env=False, limits=limits) as http,
+        ):
             self.client, self.http = client, http
             async with asyncio.TaskGroup() as group:
                 for _ in range(self.width):
@@ -210,18 +214,16 @@ class Hostile:
         await self._post({"jsonrpc": "2.0", "id": number, "method": "resources/subscribe", "params": params})
 
     async def heads(self):
-        async with connections(self.url, 1) as [(reader, writer)]:
+        async with connections(self.url, 1) as [(_, writer)]:
             writer.write(b"POST /mcp HTTP/1.1\r\nhost: h\r\n")
-            async with asyncio.timeout(1):
-                await reader.read()
+            await asyncio.sleep(1)
 
     async def bodies(self):
-        async with connections(self.url, 1) as [(reader, writer)]:
+        async with connections(self.url, 1) as [(_, writer)]:
             head = b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
             accept = b"accept: application/json, text/event-stream\r\ncontent-length: 4000000\r\n\r\n"
             writer.write(head + accept + b" " * 1_000_000)
-            async with asyncio.timeout(1):
-                await reader.read()
+            await asyncio.sleep(1)
 
     async def _call(self, tool, _meta=None, **arguments):
         number = next(self.numbers)

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from fixtures import floods
+from fixtures.failsafe import FAILSAFE_S
 from gateway.bad_peer import withstand
 from gateway.flooded import ASKED
-from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
+from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, at_a_url, config, fixture, serving
 
 pytestmark = pytest.mark.anyio
@@ -23,8 +24,6 @@ pytestmark = pytest.mark.anyio
 TESTS = Path(__file__).parents[1]
 SECONDS = 0.2
 DEEP_SECONDS = 3
-LEAVING_S = 5 * SOON_S
-"""What flooded clients need at most to end their sessions: a call whose cancellation is lost waits for its answer."""
 
 KINDS = {
     "web": (*floods.MESSAGES, *floods.HTTP_ONLY),
@@ -89,10 +88,7 @@ async def test_nobody_else_notices_a_hostile_upstream(gateway, server, kinds, se
         finally:
             # It ends its session.
             flooded.send_signal(signal.SIGINT)
-            try:
-                await asyncio.wait_for(flooded.wait(), LEAVING_S + seconds)
-            except TimeoutError:
-                flooded.kill()
+            async with asyncio.timeout(FAILSAFE_S):
                 await flooded.wait()
 
     await withstand(gateway, attack, seconds * len(kinds))

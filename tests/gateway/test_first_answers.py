@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 from mcp import MCPError
 
+from fixtures.failsafe import OF_FORKS
 from gateway.back.test_kept_catalogue import Starting, opened, run_before, tools
 from gateway.raw import HANDSHAKE, STATELESS
 from gateway.served import config
@@ -202,17 +203,17 @@ async def test_a_tool_that_has_changed_over_a_restart_is_blocked(tmp_path):
         assert answer["_meta"]["dev.louver/error"]["code"] == "TOOL_CHANGED"
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize("front", ["stdio", "http"])
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
-async def test_a_host_that_never_lists_again_has_every_tool(tmp_path, era, front):
-    """Step 19: in processes, with the patience that hosts have; nothing is kept of this client, but of another one."""
+async def test_a_host_that_never_lists_again_has_every_tool(monkeypatch, tmp_path, era, front):
+    """Step 19: in processes; nothing is kept of this client, but of another one."""
     servers = two(tmp_path)
     shared = {"louver": {"isolation": "shared"}}
     options = config(tmp_path, {name: {**server.entry, **shared} for name, server in servers.items()})
     other = "http" if front == "stdio" else "stdio"
     await run_before(options, era, files=2, front=other)
     servers["slow"].waits()
+    monkeypatch.setenv(OF_FORKS.format("LEFT_OUT_S"), "0.2")
     async with opened(options, era, front) as client:
         assert set(await tools(client)) == {"good__read", "slow__read"}
         assert not servers["slow"].is_up

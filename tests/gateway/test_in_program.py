@@ -9,8 +9,9 @@ import pytest
 from mcp import Client
 
 import louver
+from fixtures.failsafe import until
 from fixtures.forking import PYTHON
-from gateway.served import children, until
+from gateway.served import children
 from gateway.test_app import SHOP
 from louver.errors import InvalidConfig, ToolFailed
 from louver.gateway.config.model import Config

@@ -14,6 +14,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client import advertise
 
+from fixtures.failsafe import FAILSAFE_S
 from gateway.configs import ENVIRON, write
 from gateway.served import FIXTURES, config, fixture, serving
 from louver.catalogue.guidance import GuidanceRule
@@ -307,7 +308,7 @@ def test_a_policy_has_one_name_in_all_processes(tmp_path):
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=FAILSAFE_S,
         )
         assert made.stdout.strip() == PolicyEnforcer("it", policy).id
     others = [

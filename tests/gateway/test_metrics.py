@@ -13,9 +13,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from fixtures.command import louver
+from fixtures.failsafe import until
 from fixtures.stores import free_port
 from gateway.raw import HANDSHAKE, STATELESS, raw
-from gateway.served import config, fixture, serving, until
+from gateway.served import config, fixture, serving
 
 pytestmark = pytest.mark.anyio
 

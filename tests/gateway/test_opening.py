@@ -7,10 +7,11 @@ import asyncio
 import pytest
 from mcp import MCPError
 
+from fixtures.failsafe import FAILSAFE_S, until
 from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER
-from gateway.raw import HANDSHAKE, INFO, SOON_S, raw
-from gateway.served import FIXTURES, children, config, fixture, serving, until
+from gateway.raw import HANDSHAKE, INFO, raw
+from gateway.served import FIXTURES, children, config, fixture, serving
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
 from louver.gateway.in_process import sdk_server
@@ -48,7 +49,7 @@ async def test_who_opens_a_session_again_has_one_process(tmp_path):
 async def test_what_was_asked_before_a_session_is_opened_again_opens_none(tmp_path):
     """Ours: a read is asked again where its server has ended, but nobody would leave what is opened for it then."""
     with serving(*config(tmp_path, {"one": fixture("unruly")})) as served:
-        async with raw(served.url) as client, asyncio.timeout(SOON_S):
+        async with raw(served.url) as client, asyncio.timeout(FAILSAFE_S):
             reading = client.begin(client.error("resources/read", uri="test://silent"))
             await client.call("wait_for", seen="resources/read")
             await client.result("initialize", **OPENING)

@@ -11,12 +11,14 @@ import pytest
 from mcp import Client
 from mcp_types import Implementation
 
+from fixtures.failsafe import A_WHILE_S, FAILSAFE_S, until
 from fixtures.forking import PYTHON
 from gateway.served import FIXTURES
 from louver.catalogue.hosts import HOSTS
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
 from louver.gateway.in_process import sdk_server
+from louver.gateway.routing import aggregate, dispatch, slow_lists
 from steps import wire as wires
 from steps.wire import NEW, OLD, PROGRAM, connect
 
@@ -178,16 +180,26 @@ async def test_behind_discovery_a_kept_answer_is_read_too(monkeypatch):
     assert part.startswith("page 1 of ")
 
 
-@pytest.mark.deep
 async def test_a_server_that_never_lists_holds_up_no_kept_answer(monkeypatch, tmp_path):
     """Ours: nothing is listed to keep an answer, or to read it."""
     slow = UpstreamConfig("slow", "stdio", command=(PYTHON, str(FIXTURES / "starting.py"), str(tmp_path)))
     monkeypatch.setattr(wires, "CLIENT", {"name": CODEX, "version": "1"})
+
+    def leaves_out_after(seconds):
+        for module in (aggregate, dispatch, slow_lists):
+            monkeypatch.setattr(module, "LEFT_OUT_S", seconds, raising=False)
+
+    leaves_out_after(A_WHILE_S)
     gateway = Gateway(Config((upstream(), slow)), single_client=False)
     try:
         async with connect(sdk_server(gateway.answer), NEW, extensions={}) as wire:
-            await wire.call("large__rows", {"number": 1})
-            with anyio.fail_after(10):
+
+            async def is_open():
+                return not (await wire.call("large__rows", {"number": 1})).get("isError")
+
+            await until(is_open)
+            leaves_out_after(FAILSAFE_S)
+            with anyio.fail_after(FAILSAFE_S):
                 (text,) = (await wire.call("large__rows", LONG))["structuredContent"]["louver"]
                 handle = re.search('"handle": "([^"]+)"', text).group(1)
                 (part,) = told(await wire.call("read_result", {"handle": handle, "page": 1}))

@@ -11,9 +11,10 @@ import anyio
 import pytest
 from mcp import Client, MCPError
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.tattled import SECRET
 from gateway.gateways import LOUVER
-from gateway.raw import SOON_S, raw
+from gateway.raw import raw
 from gateway.served import config, fixture, serving
 from louver.errors import InvalidPolicy
 from louver.gateway.back.lists.list_cache import ListCache
@@ -57,7 +58,7 @@ async def test_a_policy_that_changes_counts_from_then_on(tmp_path):
             assert f"{path}:2: 'deny' names one field or more" in told.string
             assert (await seen(client))["name"] == "Ann"
             path.write_text(of(TIGHT))
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 while await seen(client) != {"id": 1}:
                     pass
             path.unlink()
@@ -208,7 +209,7 @@ async def test_lists_are_made_visible_in_the_order_in_which_they_came():
             number = raw.unpruned["number"]
             if number == 1:
                 loop.call_soon_threadsafe(begun.set)
-                assert go_on.wait(SOON_S)
+                assert go_on.wait(FAILSAFE_S)
             made.append(number)
             return Visible(raw.unpruned)
 
@@ -220,13 +221,13 @@ async def test_lists_are_made_visible_in_the_order_in_which_they_came():
 
     loop, guard = asyncio.get_running_loop(), Guard(Slow())
     first = asyncio.create_task(list_of("tools", 1))
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         await begun.wait()
     second = asyncio.create_task(list_of("tools", 2))
     for _ in range(20):
         await asyncio.sleep(0)
     assert made == []
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         # Nothing is derived for others.
         assert await list_of("resources", 3) == {"number": 3}
     go_on.set()
@@ -244,7 +245,7 @@ async def test_a_list_that_is_given_up_stops_before_the_next_tool(tmp_path):
 
     def show(tool, principal):
         loop.call_soon_threadsafe(begun.set)
-        assert go_on.wait(SOON_S)
+        assert go_on.wait(FAILSAFE_S)
         shown.append(tool["name"])
         return seen(tool, principal)
 
@@ -259,7 +260,7 @@ async def test_a_list_that_is_given_up_stops_before_the_next_tool(tmp_path):
             asking.start_soon(guard.send, None, TURN, "tools/list", {}, ask)
 
     listing = asyncio.create_task(ask_all())
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         await begun.wait()
         listing.cancel()
         await asyncio.sleep(0)

@@ -11,10 +11,11 @@ import pytest
 from anyio import to_thread
 from mcp import Client, MCPError
 
+from fixtures.failsafe import FAILSAFE_S, until
 from fixtures.forking import PYTHON
 from gateway.gateways import EVERYTHING, gateway_process
-from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
-from gateway.served import children, fixture, serving, stateless, until
+from gateway.raw import HANDSHAKE, STATELESS, raw
+from gateway.served import children, fixture, serving, stateless
 from gateway.served import config as options_of
 
 pytestmark = pytest.mark.anyio
@@ -48,7 +49,7 @@ async def test_a_changed_configuration_is_served(tmp_path):
             assert told["level"] == "ERROR"
             assert (await client.call_tool("test_simple_text")).content
             path.write_text(config(one=ONE, two=ONE))
-            with anyio.fail_after(60):
+            with anyio.fail_after(FAILSAFE_S):
                 await changed.wait()
             names = [tool.name for tool in (await client.list_tools()).tools]
             assert {"one__test_simple_text", "two__test_simple_text"} <= set(names)
@@ -121,13 +122,11 @@ async def test_a_list_leaves_out_a_server_that_is_taken_out_meanwhile(tmp_path, 
     with serving(*options) as served:
         if other == "does not answer":
             served.says("^other .* 1 ")
-        async with httpx2.AsyncClient(trust_env=False, timeout=SOON_S) as http:
+        async with httpx2.AsyncClient(trust_env=False) as http:
             # A call waits until its server is there, however long that takes; a list would go on without it.
-            await http.post(
-                served.url, timeout=60, **stateless("tools/call", name="one__test_simple_text", arguments={})
-            )
+            await http.post(served.url, **stateless("tools/call", name="one__test_simple_text", arguments={}))
             listing = asyncio.create_task(http.post(served.url, **stateless("tools/list")))
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 await reached(http, served.url)
                 options_of(tmp_path, {"one": ONE})
                 said = (await listing).json()
@@ -217,7 +216,7 @@ async def test_after_a_change_that_server_is_asked_which_a_resource_is_watched_a
 
 async def asked_of(client, method, server="", **params):
     """Wait until the server of `unruly.py` behind has been asked that."""
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         while params not in [
             {key: value for key, value in asked["params"].items() if key != "_meta"}
             for asked in (await client.call(f"{server}wait_for", seen=method))["seen"]
@@ -274,7 +273,7 @@ async def test_what_came_before_a_policy_is_not_answered_by_a_server_that_is_und
     """PRIVACY.md: no answer of a policed server without a record, and what came before has none."""
     write_policy(tmp_path)
     with serving(*options_of(tmp_path, {"it": SILENT})) as served:
-        async with httpx2.AsyncClient(trust_env=False, timeout=3 * SOON_S) as http:
+        async with httpx2.AsyncClient(trust_env=False) as http:
             calling = asyncio.create_task(http.post(served.url, **stateless("tools/call", name="get_person")))
             await reached(http, served.url)
             options_of(tmp_path, {"it": fixture("tattling", policy="it.policy.json")})
@@ -308,7 +307,7 @@ async def test_a_folder_with_a_wrong_file_changes_nothing(tmp_path):
             assert "test_simple_text" in [tool.name for tool in (await client.list_tools()).tools]
             (told / "test_simple_text.json").write_text('{"summary": "Says it."}')
             path.write_text(config(one={**ONE, "louver": {"descriptions": "told", "timeoutSeconds": 20}}))
-            with anyio.fail_after(60):
+            with anyio.fail_after(FAILSAFE_S):
                 await changed.wait()
             listed = {tool.name: tool.description for tool in (await client.list_tools()).tools}
             assert listed["test_simple_text"] == "Says it."
@@ -330,7 +329,7 @@ async def test_a_gateway_whose_words_nobody_reads_serves_on(tmp_path):
         async with Client(url, mode="legacy", message_handler=heard) as client:
             await client.list_tools()
             path.write_text(config(one=ONE, two=ONE))
-            with anyio.fail_after(60):
+            with anyio.fail_after(FAILSAFE_S):
                 await changed.wait()
             assert (await client.call_tool("two__test_simple_text")).content
     assert process.returncode == 0
@@ -352,7 +351,7 @@ async def test_an_exposure_is_changed_while_clients_are_there(tmp_path):
             for louver, names in (({"exposure": "discovery"}, {"execute", "list-servers"}), ({}, before)):
                 changed = anyio.Event()
                 path.write_text(json.dumps({"mcpServers": {"one": ONE}, "louver": louver}))
-                with anyio.fail_after(60):
+                with anyio.fail_after(FAILSAFE_S):
                     await changed.wait()
                 assert names <= {tool.name for tool in (await client.list_tools()).tools}
             script = {"script": "result(1)"}

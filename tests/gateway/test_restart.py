@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from gateway.gateways import EVERYTHING
-from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
+from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, config, fixture, serving
 from louver.concurrency.backoff import MAX_FAILURES, Backoff
 from louver.errors import UpstreamUnavailable
@@ -38,7 +39,7 @@ def error_of(result):
 async def seen(client, method, number=1):
     """What the upstream, as it is now, has got of that method, once it was so many."""
     found = []
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         while len(found) < number:
             found = (await client.call("wait_for", seen=method)).get("seen", [])
     return found
@@ -79,7 +80,7 @@ async def test_an_upstream_that_opens_and_ends_at_once_is_tried_later_each_time(
     runs, errors = tmp_path / "runs", []
     with serving(*config(tmp_path, servers)) as served:
         async with raw(served.url, era) as client:
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 # A hundred calls can be over before the first wait is.
                 while len(errors) < 100 or len(runs.read_text().splitlines()) < 2:
                     errors.append(error_of(await client.call("brief__echo")))
@@ -97,7 +98,7 @@ async def test_who_ends_their_own_process_at_once_waits_alone(tmp_path):
             while "it is tried again in" not in said:
                 said = error_of(await first.call("die"))["message"]
             assert (await second.call("echo"))["params"]["name"] == "echo"
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 while (await first.call("echo")).get("isError"):
                     pass
             # It has answered: that it ends now is no reason to wait.
@@ -255,7 +256,7 @@ async def test_a_stream_that_breaks_is_taken_up_again(tmp_path):
                 await client.hears(CHANGED)
                 upstream.close()
                 upstream.enter_context(listening(urlsplit(url).port))
-                async with asyncio.timeout(3 * SOON_S):
+                async with asyncio.timeout(FAILSAFE_S):
                     while len(client.heard(CHANGED)) < 2:
                         await client.call("test_trigger_prompt_change")
             assert served.find("upstream 'web' tells of no changes: the upstream")

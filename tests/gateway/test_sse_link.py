@@ -11,8 +11,9 @@ from threading import Event, Thread
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S, until
 from gateway.gateways import EVERYTHING
-from gateway.links import SOON_S, Ears, call, fails, opened
+from gateway.links import Ears, call, fails, opened
 from gateway.raw import raw
 from gateway.served import config, serving
 from louver import limits
@@ -85,7 +86,7 @@ async def test_the_end_of_the_server_is_told_and_a_new_one_is_found(tmp_path):
             process.wait()
             served.says("upstream 'it': the connection has ended: ")
             with everything(url.split(":")[2].partition("/")[0]):
-                async with asyncio.timeout(SOON_S * 4):
+                async with asyncio.timeout(FAILSAFE_S):
                     while "isError" in await client.call("test_simple_text"):
                         pass
 
@@ -103,7 +104,7 @@ class Old(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(self.server.events)
         self.server.stream = self.wfile
-        self.server.goes_on.wait(20)
+        self.server.goes_on.wait(FAILSAFE_S)
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -210,9 +211,7 @@ async def test_the_end_of_the_stream_fails_all_calls(old):
     old.answers = False
     async with opened(SseTransport(old.url, listener=ears)) as link:
         calls = [asyncio.create_task(call(link, "echo")) for _ in range(3)]
-        async with asyncio.timeout(SOON_S):
-            while sum(verb == "POST" for verb, _, _ in old.seen) < 3:  # noqa: ASYNC110 - it is another thread
-                await asyncio.sleep(0)
+        await until(lambda: sum(verb == "POST" for verb, _, _ in old.seen) == 3)
         old.goes_on.set()
         for each in calls:
             await fails(each, UpstreamUnavailable)
@@ -224,14 +223,11 @@ async def test_a_call_that_is_cancelled_is_cancelled_at_the_server(old):
     old.answers = False
     async with opened(SseTransport(old.url, listener=Ears())) as link:
         one = asyncio.create_task(call(link, "echo"))
-        async with asyncio.timeout(SOON_S):
-            while not any(verb == "POST" for verb, _, _ in old.seen):  # noqa: ASYNC110 - it is another thread
-                await asyncio.sleep(0)
-            # Until its message is accepted, it is not sent.
-            await asyncio.sleep(0.1)
-            one.cancel()
-            while "notifications/cancelled" not in json.dumps(old.seen[-1][2]):  # noqa: ASYNC110 - likewise
-                await asyncio.sleep(0)
+        await until(lambda: any(verb == "POST" for verb, _, _ in old.seen))
+        # Until its message is accepted, it is not sent.
+        await asyncio.sleep(0.1)
+        one.cancel()
+        await until(lambda: "notifications/cancelled" in json.dumps(old.seen[-1][2]))
 
 
 async def test_a_message_that_is_not_accepted_is_not_waited_for(old, monkeypatch):
@@ -256,9 +252,7 @@ async def test_a_flood_waits_for_those_who_read(old):
 
     ears = Slow()
     async with opened(SseTransport(old.url, listener=ears)) as link:
-        async with asyncio.timeout(SOON_S):
-            while link._channel._has_room.is_set():  # noqa: ASYNC110 - nobody tells of it
-                await asyncio.sleep(0)
+        await until(lambda: not link._channel._has_room.is_set())
         assert link._channel._undelivered_bytes < limits.MAX_UPSTREAM_PENDING + 200_000
         gate.set()
         await ears.hears(30)

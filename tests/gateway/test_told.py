@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.gateway.back.availability import AvailabilityListeners
 from louver.gateway.back.upstream import Upstream, UpstreamSettings
@@ -118,7 +118,7 @@ async def upstream(server, told, request):
         told.append((method, params))
 
     isolated = getattr(request, "param", False)
-    terms = UpstreamSettings(server.link, timeout_s=5, isolated=isolated, per_revision=False)
+    terms = UpstreamSettings(server.link, timeout_s=FAILSAFE_S, isolated=isolated, per_revision=False)
     hello = ClientIdentity(HANDSHAKE, {"name": "gateway"}, {})
     made = Upstream(
         "it",
@@ -192,7 +192,7 @@ async def test_a_list_that_was_asked_for_before_changes_could_be_told_is_not_kep
     session = await upstream.session(ann)
     server.gate.clear()
     asking = asyncio.create_task(names(session, ann))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(FAILSAFE_S):
         await server.is_asked.wait()
     server.tools.append({**TOOL, "name": "new"})
     session.on_listening(True)
@@ -226,9 +226,7 @@ async def test_the_parts_of_an_address_are_bounded():
 
 def test_an_address_that_cannot_be_watched_has_no_parts():
     """GATEWAY.md: the event loop never stalls over 250 ms; to hash the parts of one with 8 MB took 330."""
-    uri, began = "x" * 8_000_000 + "/a" * 100, time.thread_time()
-    assert not any(each in {"a:b"} for each in resource_and_parents(uri))
-    assert time.thread_time() - began < 0.1
+    assert [*resource_and_parents("x" * 8_000_000 + "/a" * 100)] == []
 
 
 async def test_an_update_in_the_stream_of_a_call_is_heard_by_others_who_watch(server, upstream):
@@ -266,7 +264,7 @@ async def test_the_status_of_a_task_is_told_to_its_maker_alone(server, upstream)
     server.gate.clear()
     turn = Calling(bob)
     asking = asyncio.create_task(session.call(turn, "tools/list", {}))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(FAILSAFE_S):
         await server.is_asked.wait()
     await session.on_notification(*said)
     server.gate.set()
@@ -282,7 +280,7 @@ async def test_what_is_of_one_request_is_told_to_the_one_that_has_one_open(serve
     server.gate.clear()
     turn = Calling(bob)
     asking = asyncio.create_task(session.call(turn, "tools/list", {}))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(FAILSAFE_S):
         await server.is_asked.wait()
     await session.on_notification(PROGRESS, {"progressToken": "p"})
     server.gate.set()

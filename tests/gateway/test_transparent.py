@@ -10,6 +10,7 @@ import asyncio
 import pytest
 
 from fixtures.everything import PROMPTS, RESOURCES, TOOLS
+from fixtures.failsafe import FAILSAFE_S
 from gateway.gateways import EVERYTHING, LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at_a_url, config, fixture, serving
@@ -69,7 +70,7 @@ def gateway(everything):
 async def answers(client, requests=REQUESTS):
     """What the requests are answered with."""
     found = []
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(FAILSAFE_S):
         for method, params in requests:
             answer = await client.request(method, **params)
             del answer["id"]

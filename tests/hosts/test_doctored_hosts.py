@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from stock.run import StockError
 
 from . import stacks
@@ -27,7 +28,9 @@ def doctored(home, *arguments):
     """Run the command for the user of a home."""
     environment = {"PATH": os.environ["PATH"], "HOME": str(home)}
     command = [sys.executable, "-m", "louver", *arguments]
-    done = subprocess.run(command, cwd=home / "work", env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, cwd=home / "work", env=environment, capture_output=True, text=True, timeout=FAILSAFE_S
+    )
     assert done.returncode == 0, done.stderr
 
 

@@ -15,7 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from gateway.links import SOON_S, turns
+from fixtures.failsafe import FAILSAFE_S
+from gateway.links import turns
 from louver.concurrency.budget import PeerBudget, Turnstile
 from louver.errors import UpstreamUnavailable
 from louver.http1 import pool as module
@@ -62,7 +63,7 @@ async def hasty(host, said=b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nno", *,
     server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
     connections = pool_of(f"http://{host}:{server.sockets[0].getsockname()[1]}/mcp", **budgets)
     try:
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             yield connections, transports
     finally:
         await connections.close()
@@ -127,7 +128,7 @@ async def test_a_connection_that_is_not_made_gives_its_place_back(monkeypatch):
     connections = pool_of("http://mcp.invalid/mcp")
     waiting = [asyncio.create_task(connections.request("POST", {})) for _ in range(2)]
     try:
-        assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
+        assert await asyncio.to_thread(resolver.asked.wait, FAILSAFE_S)
         waiting[0].cancel()
     finally:
         resolver.may_say.set()
@@ -214,7 +215,7 @@ class Resolver:
         self.count += 1
         if not self._found:  # as for a name that no server answers for
             self.asked.set()
-            assert self.may_say.wait(SOON_S)
+            assert self.may_say.wait(FAILSAFE_S)
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in self._found]
 
@@ -226,7 +227,7 @@ def test_a_resolver_that_takes_long_is_not_waited_for_at_the_end(monkeypatch):
 
     async def given_up():
         asking = asyncio.create_task(pool_of("http://mcp.invalid/mcp").request("POST", {}))
-        assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
+        assert await asyncio.to_thread(resolver.asked.wait, FAILSAFE_S)
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
@@ -234,7 +235,7 @@ def test_a_resolver_that_takes_long_is_not_waited_for_at_the_end(monkeypatch):
     ending = threading.Thread(target=asyncio.run, args=(given_up(),))
     ending.start()
     try:
-        ending.join(SOON_S / 2)
+        ending.join(FAILSAFE_S)
         assert not ending.is_alive()
     finally:
         resolver.may_say.set()
@@ -249,7 +250,7 @@ async def test_a_host_is_looked_up_once_for_all_who_wait(monkeypatch):
     connections = pool_of("http://mcp.invalid/mcp")
     first, second = (asyncio.create_task(connections.request("POST", {})) for _ in range(2))
     try:
-        assert await asyncio.to_thread(resolver.asked.wait, SOON_S)
+        assert await asyncio.to_thread(resolver.asked.wait, FAILSAFE_S)
         first.cancel()
         await asyncio.wait([first])
         third = asyncio.create_task(connections.request("POST", {}))

@@ -10,8 +10,8 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.tables import in_turn
-from gateway.raw import SOON_S
 from louver.concurrency.budget import BudgetByKey
 from louver.http1 import server as http_front
 from louver.http1.server import (
@@ -57,7 +57,7 @@ async def served(app, **options):
         lifespan="off",
         log_config=None,
         # What should end at once does not wait for that.
-        timeout_keep_alive=10 * SOON_S,
+        timeout_keep_alive=FAILSAFE_S,
     )
     config.load()
     fronts = []
@@ -69,7 +69,7 @@ async def served(app, **options):
         return fronts[-1]
 
     server = await asyncio.get_running_loop().create_server(made, "127.0.0.1", 0)
-    async with asyncio.timeout(SOON_S), server:
+    async with asyncio.timeout(FAILSAFE_S), server:
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         try:
             yield fronts, reader, writer
@@ -77,7 +77,7 @@ async def served(app, **options):
             writer.close()
             for front in fronts:
                 front.transport._transport.abort()
-                async with asyncio.timeout(SOON_S):
+                async with asyncio.timeout(FAILSAFE_S):
                     await asyncio.gather(*front.tasks)
 
 
@@ -845,7 +845,7 @@ async def test_unread_answers_of_one_address_have_a_budget():
         assert fronts[1].transport.is_closing()
         assert budget.used("127.0.0.1") == held
         await reader.readexactly(16 * 2**20)
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             await fronts[0].writable.wait()
         assert len(budget) == 0
 
@@ -911,7 +911,7 @@ async def at_a_time():
         finally:
             front.connection_lost(None)
             transport.abort()
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 await asyncio.gather(*front.tasks)
 
 
@@ -1066,7 +1066,7 @@ async def connected():
     """A protocol and its transport, and the streams of who has connected to it."""
     made = asyncio.get_running_loop().create_future()
     server = await asyncio.get_running_loop().create_server(lambda: Lines(made), "127.0.0.1", 0)
-    async with asyncio.timeout(SOON_S), server:
+    async with asyncio.timeout(FAILSAFE_S), server:
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         try:
             yield (*await made, reader, writer)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from contextlib import asynccontextmanager
+from unittest.mock import patch
 
+from fixtures.failsafe import FAILSAFE_S, until
 from louver.errors import ToolFailed, UnknownName
+from louver.lua import sandbox as module
 from louver.lua.fork_server import SPARE_CHILDREN
 from louver.lua.sandbox import Sandbox
 
@@ -65,13 +67,14 @@ class Tools:
 
 @asynccontextmanager
 async def started(level="strict"):
-    """A sandbox that is ready."""
+    """A sandbox that is ready; what a script may take of it counts by the processor, and not by the clock."""
     sandbox = Sandbox(level)
-    await sandbox.start()
-    try:
-        yield sandbox
-    finally:
-        await sandbox.close()
+    with patch.multiple(module, SCRIPT_WALL_S=FAILSAFE_S, SCRIPT_HARD_WALL_S=FAILSAFE_S):
+        await sandbox.start()
+        try:
+            yield sandbox
+        finally:
+            await sandbox.close()
 
 
 async def run(sandbox, script, host=None, servers=("srv",), caller="ann"):
@@ -105,14 +108,6 @@ def children(pid):
     return [one for one in found if _state(one)[1] == pid and is_there(one)]
 
 
-def until(condition, within_s=5.0):
-    """Wait until something of other processes is so, which tells of itself in no other way."""
-    last = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < last
-        time.sleep(0.005)
-
-
 async def only_spares(sandbox):
     """Wait until no process is left but those that wait for a script."""
-    await asyncio.to_thread(until, lambda: len(children(zygote_of(sandbox))) <= SPARE_CHILDREN, 0.5)
+    await until(lambda: len(children(zygote_of(sandbox))) <= SPARE_CHILDREN)

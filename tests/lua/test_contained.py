@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from fixtures.failsafe import wait_until
 from louver.errors import SandboxCallLimit, SandboxCrashed, SandboxError, SandboxMemory, SandboxOutputLimit
 from louver.lua import seccomp
 from louver.lua.bridge import MAX_SCRIPT_CALLS, MAX_SCRIPT_PATH_LISTS, MAX_SCRIPT_RESULT, Bridge
@@ -17,7 +18,7 @@ from louver.lua.channel import MAX_SCRIPT_TRAFFIC, ChannelClosed, WorkerChannel
 from louver.lua.process_pool import ProcessPool
 from louver.lua.script_errors import error_of_exit
 from louver.lua.time_limit import TimeLimit
-from lua.hosts import Tools, children, is_there, until
+from lua.hosts import Tools, children, is_there
 
 pytestmark = pytest.mark.anyio
 
@@ -240,4 +241,4 @@ def test_the_end_of_the_gateway_is_the_end_of_all():
         pids = [zygote, *children(zygote)]
         assert len(pids) >= 3
         gateway.kill()
-    until(lambda: not any(map(is_there, pids)))
+    wait_until(lambda: not any(map(is_there, pids)))

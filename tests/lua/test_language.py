@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fixtures.failsafe import FAILSAFE_S
 from louver.core.projection.plan import compile_projection
 from louver.core.projection.request import Projection
 from louver.errors import (
@@ -25,7 +26,7 @@ from louver.gateway.builtin.identifiers import GLOBALS
 from louver.limits import SCRIPT_CPU_S
 from louver.lua.bridge import MAX_SCRIPT_CALLS, MAX_SCRIPT_PATH_LISTS, MAX_SCRIPT_RESULT_DEPTH, Bridge
 from louver.lua.channel import WorkerChannel
-from louver.lua.sandbox import MAX_SCRIPT_BYTES, SCRIPT_HARD_WALL_S, Options
+from louver.lua.sandbox import MAX_SCRIPT_BYTES, Options
 from louver.lua.script_errors import MAX_SCRIPT_MESSAGE
 from louver.lua.time_limit import TimeLimit
 from lua.hosts import SECRET, Tools, run, started
@@ -447,13 +448,13 @@ async def test_calls_that_a_script_leaves_end_in_peace(sandbox):
     script = "srv.linger() srv.echo():await() error('over')"
     begun = Begun(failing(sandbox, script, host=Lingering()))
     running = begun.task
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(FAILSAFE_S):
         await ending.wait()
     begun.give_up()
     await turns()
     assert not running.done()
     let_go.set()
-    await asyncio.wait([running], timeout=5)
+    await asyncio.wait([running], timeout=FAILSAFE_S)
     assert ended == ["linger"]
 
 
@@ -533,8 +534,6 @@ async def test_the_globals_are_those_that_are_named(sandbox):
 )
 async def test_the_end_of_the_cpu_time_is_told_with_its_line(sandbox, script, monkeypatch):
     """SANDBOX.md: hooks in every coroutine; `pcall` loops end."""
-    # On a busy machine the wall would come first.
-    monkeypatch.setattr("louver.lua.sandbox.SCRIPT_WALL_S", SCRIPT_HARD_WALL_S)
     monkeypatch.setattr("louver.lua.bridge.SCRIPT_CPU_S", SCRIPT_CPU_S - 1)
     error = await failing(sandbox, script, SandboxTimeout)
     assert (error.line, error.fields["limit"]) == (2, SCRIPT_CPU_S - 1)

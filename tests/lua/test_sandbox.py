@@ -15,6 +15,7 @@ import sys
 import anyio
 import pytest
 
+from fixtures.failsafe import wait_until
 from louver.errors import SandboxBusy, SandboxCrashed, SandboxRuntime, SandboxTimeout, SandboxUnavailable
 from louver.lua import process_pool, sandbox, selftest
 from louver.lua.fork_server import SPARE_CHILDREN
@@ -22,7 +23,7 @@ from louver.lua.process_pool import ProcessPool
 from louver.lua.queue import ScriptQueue
 from louver.lua.sandbox import MAX_SCRIPTS, MAX_SCRIPTS_WAITING, Sandbox
 from louver.lua.time_limit import TimeLimit
-from lua.hosts import Tools, children, is_there, only_spares, run, started, until, zygote_of
+from lua.hosts import Tools, children, is_there, only_spares, run, started, zygote_of
 
 pytestmark = pytest.mark.anyio
 
@@ -164,11 +165,12 @@ async def test_others_are_served_while_four_bombs_run():
 
 async def test_waiting_for_an_upstream_is_not_the_script_s_time(monkeypatch):
     """SANDBOX.md: wall without upstream waits, hard wall with them."""
-    monkeypatch.setattr(sandbox, "SCRIPT_WALL_S", 0.5)
-    monkeypatch.setattr(sandbox, "SCRIPT_HARD_WALL_S", 1.0)
     async with started() as room:
-        with pytest.raises(SandboxTimeout, match="waiting included"):
-            await run(room, "srv.never():await()")
+        with monkeypatch.context() as hard:
+            hard.setattr(sandbox, "SCRIPT_HARD_WALL_S", 0.5)
+            with pytest.raises(SandboxTimeout, match="waiting included"):
+                await run(room, "srv.never():await()")
+        monkeypatch.setattr(sandbox, "SCRIPT_WALL_S", 0.5)
         with pytest.raises(SandboxTimeout, match=r"over 0\.5 s") as caught:
             await run(room, "srv.never() while true do end")
         assert caught.value.fields == {"limit": 0.5}
@@ -229,7 +231,7 @@ async def test_a_zygote_that_is_gone_is_started_anew():
             await running
         assert await run(room, "result(1)") == 1
         assert zygote_of(room) != pids[0]
-        await asyncio.to_thread(until, lambda: not any(map(is_there, pids)))
+        await asyncio.to_thread(wait_until, lambda: not any(map(is_there, pids)))
 
 
 async def test_a_zygote_that_goes_while_it_is_asked_is_started_anew():
@@ -252,7 +254,7 @@ async def test_a_zygote_that_hangs_is_given_up(monkeypatch):
         with pytest.raises(SandboxCrashed, match="try again"):
             await running
         assert zygote_of(room) != pids[0]
-        await asyncio.to_thread(until, lambda: not any(map(is_there, pids)))
+        await asyncio.to_thread(wait_until, lambda: not any(map(is_there, pids)))
 
 
 async def test_a_child_whose_zygote_hangs_is_not_waited_for(monkeypatch):
@@ -323,7 +325,7 @@ async def test_a_spare_that_is_gone_is_missed_by_nobody():
         spares = children(zygote_of(room))
         for pid in spares:
             os.kill(pid, signal.SIGKILL)
-        await asyncio.to_thread(until, lambda: not set(spares) & set(children(zygote_of(room))))
+        await asyncio.to_thread(wait_until, lambda: not set(spares) & set(children(zygote_of(room))))
         assert await run(room, "result(1)") == 1
 
 

@@ -50,7 +50,7 @@ class _Bearer(httpx2.Auth):
 async def connected(shop, who, mode):
     """A stock client, which validates what it gets against the schema that it was listed."""
     async with (
-        httpx2.AsyncClient(auth=_Bearer(token(who)), trust_env=False, timeout=30) as http,
+        httpx2.AsyncClient(auth=_Bearer(token(who)), trust_env=False) as http,
         Client(streamable_http_client(shop.url, http_client=http), mode=mode) as client,
     ):
         yield client

@@ -12,9 +12,10 @@ from contextlib import asynccontextmanager, closing
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S, until
 from gateway.gateways import LOUVER
-from gateway.raw import SOON_S, STATELESS, raw
-from gateway.served import config, fixture, serving, until
+from gateway.raw import STATELESS, raw
+from gateway.served import config, fixture, serving
 from louver.steps.audit.report import AuditReport
 
 pytestmark = [pytest.mark.anyio, pytest.mark.may_stall("the test reads the records itself")]
@@ -101,7 +102,7 @@ async def calls(client, seen, enough):
         while not all(seen[what] >= number for what, number in enough.items()):
             seen[kind(await client.request("tools/call", name="act", arguments={}))] += 1
 
-    async with asyncio.timeout(6 * SOON_S), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(FAILSAFE_S), asyncio.TaskGroup() as tasks:
         for _ in range(AT_ONCE):
             tasks.create_task(one())
 

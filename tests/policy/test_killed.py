@@ -14,7 +14,7 @@ from functools import partial
 import httpx2
 import pytest
 
-from gateway.raw import SOON_S
+from fixtures.failsafe import FAILSAFE_S
 from gateway.served import serving, stateless
 from louver.steps.savings.report import SavingsReport
 from policy.test_full_disk import acts, options, recorded
@@ -26,7 +26,7 @@ AT_ONCE = 4
 
 async def calls(url, answered, enough, end):
     """Call until the gateway is gone; it is ended once there were enough answers."""
-    async with httpx2.AsyncClient(trust_env=False, timeout=3 * SOON_S) as client:
+    async with httpx2.AsyncClient(trust_env=False) as client:
         while True:
             try:
                 response = await client.post(url, **stateless("tools/call", name="act", arguments={}))
@@ -44,7 +44,7 @@ async def one_life(given, answered, number, signal_sent):
     before = len(answered)
     with serving(*given) as served:
         end = partial(served.process.send_signal, signal_sent)
-        async with asyncio.timeout(6 * SOON_S), asyncio.TaskGroup() as clients:
+        async with asyncio.timeout(FAILSAFE_S), asyncio.TaskGroup() as clients:
             for _ in range(AT_ONCE):
                 clients.create_task(calls(served.url, answered, before + number, end))
         await asyncio.to_thread(served.ends)

@@ -17,6 +17,7 @@ from mcp.server import MCPServer, Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated, ToolsListChanged
 
 import louver
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.tattled import INSTRUCTIONS, META, NAMES, RESULTS, SECRET, SEEN, listed
 from louver.catalogue.entry import definition_digest
 from louver.errors import AuditFailed, InvalidPolicy, LouverError
@@ -83,7 +84,7 @@ class Tattling:
                 session.elicit_form(SECRET, {"type": "object", "properties": {}}),
             ):
                 try:
-                    with anyio.move_on_after(5):
+                    with anyio.move_on_after(FAILSAFE_S):
                         await ask
                 except MCPError as error:
                     self.refused.append(error.error.message)

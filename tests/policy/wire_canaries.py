@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import h11
 import httptools
 
+from fixtures.failsafe import FAILSAFE_S
 from louver.gateway.config.auth import Auth, Tokens
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.front.auth.authenticated import AuthMiddleware
@@ -46,7 +47,6 @@ CALL = {"name": TOOL, "arguments": {}, "_meta": {"progressToken": 7}}
 PROGRAM = {"extensions": {"dev.louver/projection": {}}}
 ADMIN, PLAIN = "the-token-of-an-admin", "the-token-of-a-guest"
 SUBJECT = {"subject": "ann", "client": "desk"}
-SOON_S = 30
 AT_ONCE_S = 0.02
 
 
@@ -147,7 +147,7 @@ class OpenRequests:
                 self._idle.set()
 
     async def until_none(self) -> None:
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             await self._idle.wait()
 
 
@@ -232,7 +232,7 @@ class Client:
             return await reader.read(stop)
         raw = b""
         with suppress(TimeoutError, ConnectionError):
-            async with asyncio.timeout(SOON_S) as deadline:
+            async with asyncio.timeout(FAILSAFE_S) as deadline:
                 while piece := await reader.read(2**16):
                     raw += piece
                     if not whole:
@@ -382,7 +382,7 @@ class Run:
         if self.rng.random() < 0.5:
             self.behind.hold()
             call = asyncio.create_task(admin.post("tools/call", CALL))
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 await self.behind.reached.wait()
         admin.heard = []
         await self.gateway.reconfigure(self._config(stricter))

@@ -12,6 +12,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, PromptsListChanged, ToolsListChanged
 
 import louver
+from fixtures.failsafe import A_WHILE_S
 from louver.policy.principal import NOBODY, Principal
 from louver.sdk.adapter import SdkConnection, StepMiddleware, call_server, identity_of, on_tools_published, words
 from louver.steps.request import ANONYMOUS, in_order
@@ -309,7 +310,7 @@ async def test_a_client_is_asked_for_a_request_or_beside_it_once_it_is_ready(is_
         await wire.request("initialize", {"protocolVersion": OLD, "capabilities": {"roots": {}}, "clientInfo": CLIENT})
         await wire._send({"id": 7, "method": "tools/call", "params": {"name": "t", "arguments": {}}})
         if not is_related:
-            with anyio.move_on_after(0.1) as waiting:
+            with anyio.move_on_after(A_WHILE_S) as waiting:
                 await wire._receive()
             assert waiting.cancelled_caught
             await wire.notify("notifications/initialized")

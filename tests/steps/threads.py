@@ -3,6 +3,7 @@
 import asyncio
 import threading
 
+from fixtures.failsafe import FAILSAFE_S
 from louver.concurrency.offload import Cancellation
 
 
@@ -20,7 +21,7 @@ class Work:
 
     def __call__(self):
         self._loop.call_soon_threadsafe(self.begun.set)
-        assert self.go_on.wait(5)
+        assert self.go_on.wait(FAILSAFE_S)
         if self._error is not None:
             raise self._error
         return self._made

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
+
 from .run import CLIENTS, ERAS, HANDSHAKE, STATELESS, StockError, run_driver
 
 pytestmark = pytest.mark.deep
@@ -57,7 +59,7 @@ def serving(*flags):
         finally:
             process.terminate()
             try:
-                process.wait(timeout=20)
+                process.wait(timeout=FAILSAFE_S)
             except subprocess.TimeoutExpired:
                 process.kill()
 

@@ -14,10 +14,11 @@ import httpx2
 import pytest
 
 from fixtures import stores
+from fixtures.failsafe import FAILSAFE_S, until
 from fixtures.stores import free_port
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, Http
-from gateway.served import Served, at, config, fixture, serving, until
+from gateway.served import Served, at, config, fixture, serving
 from team.test_replicas import KEY
 
 pytestmark = pytest.mark.anyio
@@ -96,7 +97,7 @@ def proxied(folder, ports):
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(FAILSAFE_S)
 
 
 class Retried(Http):

@@ -16,11 +16,12 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from fixtures.failsafe import A_WHILE_S, FAILSAFE_S, until
 from fixtures.stores import free_port
 from gateway.front.test_endpoint import Heard, unanswered
 from gateway.front.test_sessions import INITIALIZE, Answers, asks, send, session_of
 from gateway.raw import HANDSHAKE, Http, raw
-from gateway.served import at, config, fixture, serving, until
+from gateway.served import at, config, fixture, serving
 from louver.gateway.config.read import as_config
 from louver.gateway.front import sessions
 from louver.gateway.front.endpoint import McpEndpoint
@@ -215,7 +216,9 @@ async def test_what_is_passed_on_to_a_replica_that_hangs_ends_with_its_client(st
         os.kill(first.pid, signal.SIGSTOP)
         try:
             for number in range(5):
-                async with httpx2.AsyncClient(timeout=0.3, trust_env=False) as leaving:
+                async with httpx2.AsyncClient(
+                    timeout=httpx2.Timeout(FAILSAFE_S, read=A_WHILE_S), trust_env=False
+                ) as leaving:
                     with pytest.raises(httpx2.ReadTimeout):
                         await leaving.post(second.url, json=_ping(number), headers=headers)
             await until(lambda: len(sockets(second.pid)) <= before)

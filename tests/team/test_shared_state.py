@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 
 from fixtures import stores
+from fixtures.failsafe import FAILSAFE_S, until
 from fixtures.stores import store as store
 from gateway.front.test_endpoint import unanswered
 from gateway.front.test_sessions import INITIALIZE, Answers, asks, send, session_of
 from gateway.gateways import everything
-from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
-from gateway.served import at, fixture, until
+from gateway.raw import HANDSHAKE, STATELESS, raw
+from gateway.served import at, fixture
 from louver.gateway.back.fan_out.notifications import CALM_S
 from louver.gateway.config.read import as_config
 from louver.gateway.front.endpoint import McpEndpoint
@@ -46,7 +47,7 @@ def urls_of(replicas):
 
 async def subscribed(urls):
     """Wait until the replicas hear each other: a session that ends at one is gone at the other."""
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         for url, other in zip(urls, reversed(urls), strict=True):
             while True:
                 async with raw(url, HANDSHAKE) as client:
@@ -57,7 +58,7 @@ async def subscribed(urls):
                         break
 
 
-async def ends(client, url, headers, seconds=SOON_S):
+async def ends(client, url, headers, seconds=FAILSAFE_S):
     """Whether a session is refused at a replica within a time."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
@@ -153,7 +154,10 @@ async def test_an_update_reaches_the_replica_where_its_client_listens(start, sto
 @pytest.mark.parametrize("differ", [True, False])
 async def test_replicas_that_differ_for_long_are_logged(store, monkeypatch, caplog, differ):
     """Issue 43: two replicas with different configurations."""
-    monkeypatch.setattr(replica_news, "CONFIG_SETTLED_S", 0.3)
+    settled = asyncio.Event()
+    monkeypatch.setattr(
+        replica_news, "asyncio", SimpleNamespace(create_task=asyncio.create_task, sleep=lambda _: settled.wait())
+    )
     louver = {"keys": [KEY], "state": store.url}
     servers = {"mcpServers": {"it": at("http://127.0.0.1:1/mcp")}}
     one, other = (as_config({**servers, "louver": louver | more}) for more in ({}, {"exposure": "minimal"}))
@@ -162,14 +166,16 @@ async def test_replicas_that_differ_for_long_are_logged(store, monkeypatch, capl
         await until(lambda: all(state._comparing is not None for state in states))
         if not differ:
             await second.reconfigure(one)
+            await until(lambda: all(state._version_elsewhere == state._version for state in states))
+        settled.set()
         await until(lambda: all(state._comparing.done() for state in states))
     assert len([text for text in caplog.messages if "another configuration or policy" in text]) == (2 if differ else 0)
 
 
 async def calm(*clients):
     """Until an echo, or a second notification, would have come."""
-    end = time.monotonic() + 3 * CALM_S
-    while time.monotonic() < end:
+    over = asyncio.create_task(asyncio.sleep(3 * CALM_S))
+    while not over.done():
         for client in clients:
             await client.result("tools/list")
 
@@ -193,7 +199,7 @@ async def test_a_request_is_cancelled_at_the_replica_that_answers_it(start, stor
     await subscribed(urls)
     async with raw(urls[0], HANDSHAKE) as client:
         waiting = client.begin(client.request("tools/call", name="wait", arguments={}))
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             while (await client.call("waiting"))["structuredContent"]["waiting"] != 1:
                 pass
             cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}}
@@ -274,7 +280,7 @@ async def test_without_its_store_a_replica_answers_plain_calls(start):
                 await client.end()
                 assert (await client.client.post(urls[1], json=ping(1), headers=headers)).status_code == 404
             store.start()
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 while RESULT not in (result := await new.call("rows")).get("_meta", {}):
                     pass
             await new.result("resources/read", uri=result["_meta"][RESULT]["uri"] + "?page=1")

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from fixtures.command import louver
+from fixtures.failsafe import FAILSAFE_S
 from louver.cli.options import build_parser
 
 COMPLETE = """
@@ -40,7 +41,7 @@ def test_bash_completes_commands_options_choices_and_files(script, tmp_path, lin
     (tmp_path / "mcp.json").touch()
     (tmp_path / "more").mkdir()
     command = ["bash", "-c", COMPLETE, "bash", script, *line.split(" ")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=FAILSAFE_S, cwd=tmp_path)
     found = set(done.stdout.split())
     assert found == offered or (line.endswith("m") and offered <= found)
 

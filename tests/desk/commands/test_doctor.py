@@ -16,6 +16,7 @@ from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
 from fixtures.command import louver
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from gateway.back.test_kept_catalogue import Starting
 from gateway.served import fixture
@@ -348,7 +349,7 @@ def test_a_person_at_a_terminal_is_asked(home, typed, shown, status):
     with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         os.close(theirs)
         os.write(ours, typed.encode())
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=FAILSAFE_S)
     os.close(ours)
     assert process.returncode == status, err
     assert "Start 1 servers, and call those" in err

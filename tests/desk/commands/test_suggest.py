@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from rich.console import Console
 
 from fixtures.command import louver
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from fixtures.samples import CANARY
 from louver.catalogue.files.output_schemas import SchemaFile, SchemaFiles
@@ -303,5 +304,5 @@ def test_the_files_are_there_whoever_stops_reading(tmp_path):
     command = [sys.executable, "-m", "louver", "suggest", *call("list"), "--out", str(tmp_path), "--", *SERVER]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         process.stdout.close()
-        process.wait(60)
+        process.wait(FAILSAFE_S)
     assert ViewFolder(tmp_path).find("list") is not None

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fixtures.failsafe import FAILSAFE_S
 from louver.desk.hosts.edit import difference, masked_servers, replace_servers
 from louver.desk.hosts.read import HostServers, parse
 from louver.desk.hosts.swap import Swap, check_can_write, exchange, recorded, swap_for, write_private
@@ -353,7 +354,7 @@ exchange(Path(sys.argv[1]), b"before\\n", b"after\\nand\\n", 0o640)
 def test_what_a_killed_exchange_leaves_is_removed_by_the_next(swapped, machine, by):
     """Step 19, row 24: a copy of the file, with its secrets, stayed beside it."""
     swapped.file.write_bytes(b"before\n")
-    killed = subprocess.run([sys.executable, "-c", KILLED, swapped.file], check=False, timeout=60)
+    killed = subprocess.run([sys.executable, "-c", KILLED, swapped.file], check=False, timeout=FAILSAFE_S)
     assert killed.returncode == -signal.SIGKILL
     assert swapped.file.read_bytes() == b"before\n"
     [left] = {*swapped.file.parent.iterdir()} - {swapped.file}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from fuzz.readers import HERE, TARGETS, corpus, target
 from louver.catalogue.files import views
 from louver.core import json
@@ -87,6 +88,6 @@ def test_new_inputs_are_read(name, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=SECONDS + 120,
+        timeout=SECONDS + FAILSAFE_S,
     )
     assert done.returncode == 0, f"{done.stdout[-6000:]}\nOnce mended, the input belongs into {HERE / 'corpus' / name}"

@@ -8,8 +8,9 @@ from contextlib import asynccontextmanager, suppress
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
-from gateway.links import FIXTURES, begun, turns
+from gateway.links import FIXTURES, begun, fails, turns
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.concurrency.budget import BudgetByKey
 from louver.errors import UpstreamError, UpstreamTimeout, UpstreamTooLarge, UpstreamUnavailable
@@ -104,24 +105,23 @@ async def test_where_no_call_is_open_who_is_there_alone_is_not_asked_for_whoever
         assert await session.on_request("roots/list", None) == {"by": "bob"}
 
 
-class Slow(GatewayCaller):
-    """A request of a client that takes longer to answer than the server may be silent."""
-
-    def __init__(self, client, session):
-        super().__init__(client)
-        object.__setattr__(self, "session", session)
-
-    async def ask(self, method, params):
-        with pytest.raises(UpstreamTimeout):
-            await self.session.call(GatewayCaller(self.client), "tools/call", {"name": "silent"})
-        return {"roots": []}
-
-
-async def test_while_a_client_is_asked_no_time_of_its_calls_counts():
+async def test_while_a_client_is_asked_no_time_of_its_calls_counts(monkeypatch):
     """GATEWAY.md: a deadline for the silence of the upstream; over one pipe no call tells why a client is asked."""
+    loop = asyncio.get_running_loop()
+    now = loop.time
     bob = Asking("bob")
-    async with session_for(bob, timeout_s=1) as session:
-        result = await session.call(Slow(bob, session), "tools/call", {"name": "ask"})
+
+    class Slow(GatewayCaller):
+        """It takes longer to answer than the server may be silent."""
+
+        async def ask(self, method, params):
+            silent = await begun(session.call(GatewayCaller(bob), "tools/call", {"name": "silent"}))
+            monkeypatch.setattr(loop, "time", lambda: now() + 2 * FAILSAFE_S)
+            await fails(silent, UpstreamTimeout)
+            return {"roots": []}
+
+    async with session_for(bob, timeout_s=FAILSAFE_S) as session:
+        result = await session.call(Slow(bob), "tools/call", {"name": "ask"})
         assert result["answered"]["result"] == {"roots": []}
 
 

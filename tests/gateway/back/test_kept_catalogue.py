@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from fixtures.command import louver
+from fixtures.failsafe import until
 from gateway.front.auth.guarded import bearing, token_file
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, PROGRAM, STATELESS, raw
-from gateway.served import config, fixture, serving, until
+from gateway.served import config, fixture, serving
 from louver.gateway.back.lists import kept_catalogue as module
 from louver.gateway.back.lists.kept_catalogue import CATALOGUE_KEPT_S, Catalogue, CatalogueFolder, KeptAnswers
 from louver.gateway.back.lists.tool_pins import ToolPins

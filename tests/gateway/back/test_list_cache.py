@@ -3,7 +3,7 @@
 import pytest
 
 from fixtures.forking import PYTHON
-from gateway.links import FIXTURES, responsive
+from gateway.links import FIXTURES
 from louver.gateway.back.lists.list_cache import MAX_TOOL_BYTES, ListCache, without_bad_tools
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
@@ -111,7 +111,7 @@ async def test_views_that_take_long_to_check_hold_up_nobody():
     command = (PYTHON, str(FIXTURES / "unruly.py"), "views")
     gateway = Gateway(Config((UpstreamConfig("it", "stdio", command=command),)), single_client=False)
     try:
-        async with connect(sdk_server(gateway.answer), NEW) as wire, responsive():
+        async with connect(sdk_server(gateway.answer), NEW) as wire:
             assert "hinted" in await wire.tools()
     finally:
         await gateway.close()

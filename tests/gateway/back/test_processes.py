@@ -9,10 +9,11 @@ from dataclasses import replace
 import pytest
 from mcp import MCPError
 
+from fixtures.failsafe import FAILSAFE_S, until
 from gateway.back.test_upstream import Living, client, end, terms, upstream
 from gateway.links import begun, turns
-from gateway.raw import HANDSHAKE, SOON_S, STATELESS, raw
-from gateway.served import config, fixture, lives, serving, until
+from gateway.raw import HANDSHAKE, STATELESS, raw
+from gateway.served import config, fixture, lives, serving
 from louver.concurrency import places
 from louver.concurrency.places import MIN_PROCESSES, PROCESS_BYTES, PROCESS_FILES
 from louver.errors import UpstreamUnavailable
@@ -346,7 +347,7 @@ async def test_calls_at_any_moment_of_an_end_are_answered(monkeypatch):
     async with clients(1) as [wire]:
         await opens(wire)
         seen = set()
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             for number in range(24):
                 seen.add(await pid_of(wire))
                 await asyncio.sleep(number / 300)
@@ -362,7 +363,7 @@ async def test_clients_are_told_that_lists_may_have_changed_while_a_process_was_
         await until(lambda: not lives(pid))
         await wire._send({"id": 99, "method": "tools/call", "params": {"name": "pid", "arguments": {}}})
         heard = set()
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             while not heard >= {"notifications/tools/list_changed", 99}:
                 message = await wire._receive()
                 heard.add(message.get("method", message.get("id")))

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from mcp import Client
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
-from gateway.raw import SOON_S
 from gateway.served import config, serving
 from louver.gateway.back.lists import tool_pins as module
 from louver.gateway.back.lists.tool_pins import ToolPins
@@ -72,7 +72,7 @@ class Turning:
         """Have tools say this of themselves, and hear that the list has changed."""
         self._changed.clear()
         await self._client.call_tool("turn", tools)
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             await self._changed.wait()
 
     async def call(self, name):

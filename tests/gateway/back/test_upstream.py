@@ -8,10 +8,12 @@ import json
 import pytest
 from mcp_types import METHOD_NOT_FOUND
 
-from gateway.links import begun, fails, responsive, turns
-from gateway.raw import HANDSHAKE, SOON_S, STATELESS
+from fixtures.failsafe import FAILSAFE_S
+from gateway.links import begun, fails, turns
+from gateway.raw import HANDSHAKE, STATELESS
 from louver.concurrency import backoff
 from louver.errors import UpstreamTimeout, UpstreamUnavailable
+from louver.gateway.back import negotiation
 from louver.gateway.back import session as session_module
 from louver.gateway.back import upstream as module
 from louver.gateway.back.availability import AvailabilityListeners
@@ -113,7 +115,7 @@ class Thinking(GatewayCaller):
         await asyncio.Event().wait()
 
 
-def terms(link, *, isolated=True, guard=None, timeout_s=5):
+def terms(link, *, isolated=True, guard=None, timeout_s=FAILSAFE_S):
     return UpstreamSettings(
         lambda listener: link(), timeout_s=timeout_s, isolated=isolated, per_revision=False, guard=guard
     )
@@ -251,6 +253,22 @@ async def test_a_server_may_take_as_long_to_open_as_to_answer(monkeypatch, least
     await end(made)
 
 
+async def test_a_server_that_ignores_what_comes_before_its_handshake_is_opened_by_that(monkeypatch):
+    """MCP 2025-11-25: it need not answer a request before `initialize`."""
+    monkeypatch.setattr(negotiation, "DISCOVER_TIMEOUT_S", 0.0)
+
+    class Ignoring(Living):
+        async def call(self, call):
+            answer = await super().call(call)
+            return answer if call.method == "initialize" else await asyncio.Event().wait()
+
+    made = upstream(lambda: link)
+    link = Ignoring()
+    await made.session(client(STATELESS))
+    assert [method for method, _ in link.asked] == ["server/discover", "initialize"]
+    await end(made)
+
+
 async def test_an_opening_that_never_began_does_not_count(monkeypatch):
     """Ours: its client has gone before its first step."""
     monkeypatch.setattr(module, "MAX_SESSIONS", 1)
@@ -306,7 +324,7 @@ async def test_what_opens_and_what_is_open_end_side_by_side():
     await made.session(client())
     asking = asyncio.create_task(made.session(client()))
     await turns()
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         await end(made)
     with pytest.raises(UpstreamUnavailable):
         await asking
@@ -380,10 +398,9 @@ async def test_many_resources_are_watched_at_once():
     await made.session(listening.client)
     await turns()
     uris = [f"file:///{number:05}" for number in range(10_000)]
-    async with responsive():
-        async with watching(listening, dict.fromkeys(uris, made)):
-            await turns()
+    async with watching(listening, dict.fromkeys(uris, made)):
         await turns()
+    await turns()
     assert link.listened == [[], uris, []]
     await end(made)
 
@@ -594,7 +611,7 @@ async def test_who_waits_for_the_answer_to_another_waits_no_longer_than_for_its_
     await turns()
     error = await fails(want(subscriptions, second, params), UpstreamTimeout)
     assert "others who ask it for the same" in str(error)
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         await made.remove_client(second.client)
     assert not held.done()
     held.cancel()

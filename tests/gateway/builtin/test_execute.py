@@ -13,6 +13,7 @@ from jsonschema import Draft202012Validator
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from fixtures.process import http_process
 from gateway.builtin.test_service import SERVERS
@@ -240,7 +241,7 @@ async def test_calls_are_told_as_progress(url, mode):
     async with Client(url, mode=mode) as client:
         script = "for n = 1, 3 do calculator.add({a = n, b = n}):await() end result({})"
         await client.call_tool("execute", {"script": script}, progress_callback=heard)
-        with anyio.fail_after(10):
+        with anyio.fail_after(FAILSAFE_S):
             await all_told.wait()
     assert told == [(1, "calculator.add"), (2, "calculator.add"), (3, "calculator.add")]
 

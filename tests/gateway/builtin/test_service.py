@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from gateway.served import fixture
 from louver.core.json import compact
@@ -87,7 +88,7 @@ async def test_one_that_does_not_answer_holds_up_no_other(tmp_path):
     """GATEWAY.md: one server alone is asked for its tools."""
     hangs = {"command": PYTHON, "args": ["-c", "import sys; sys.stdin.read()"]}
     async with discovery(tmp_path, {**SERVERS, "hangs": hangs}) as service:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(FAILSAFE_S):
             assert (await service.list_server_tools("calculator"))["tools"]
             assert (await service.tool_details("calculator", "add"))["name"] == "add"
             assert (await service.call_names("calculator"))["add"] == "calculator__add"

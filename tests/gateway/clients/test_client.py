@@ -7,10 +7,11 @@ import asyncio
 import pytest
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from gateway.gateways import LOUVER
 from gateway.links import turns
-from gateway.raw import HANDSHAKE, SOON_S, Stdio
+from gateway.raw import HANDSHAKE, Stdio
 from louver.gateway.clients.client import ClientRequest, GatewayCaller, GatewayClient
 from louver.gateway.clients.input_required import resolve_input_required
 from louver.gateway.clients.revisions import ClientIdentity
@@ -99,9 +100,9 @@ async def test_an_answer_waits_for_the_notifications_of_its_own_request_alone():
     flooded = GatewayClient(HANDSHAKE, ClientIdentity(HANDSHAKE, {}, {}), connection)
     flooded.notify("notifications/message", {"level": "error", "data": "of another upstream"})
     request = Request("tools/call", {}, 1, HANDSHAKE, connection)
-    async with asyncio.timeout(SOON_S), ClientRequest(flooded, request):
+    async with asyncio.timeout(FAILSAFE_S), ClientRequest(flooded, request):
         pass
-    async with asyncio.timeout(SOON_S), ClientRequest(flooded, request) as caller:
+    async with asyncio.timeout(FAILSAFE_S), ClientRequest(flooded, request) as caller:
         await caller.notify("notifications/progress", {"progressToken": 1, "progress": 1})
         asyncio.get_running_loop().call_soon(connection.reads.set)
     assert connection.reads.is_set()
@@ -159,7 +160,7 @@ async def test_a_client_is_asked_nothing_before_it_is_ready():
             "capabilities": {"roots": {}},
             "clientInfo": {"name": "h", "version": "1"},
         }
-        async with asyncio.timeout(3 * SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             await host.result("initialize", **opening)
             await host.hears("notifications/message")
             # The server has asked. No request is open that its question could belong to.

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from gateway.raw import SOON_S
+from fixtures.failsafe import FAILSAFE_S
 from louver.gateway.clients.outbox import MAX_UNREAD, MAX_UNREAD_CHARACTERS, Outbox
 
 pytestmark = pytest.mark.anyio
@@ -135,7 +135,7 @@ async def test_a_stream_that_is_not_read_delays_no_other_stream():
 
     outbox.put("x", None, never.wait, 1)
     outbox.put("x", None, send, 2)
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         await outbox.flush(2)
         await outbox.flush()
     assert heard == ["other"]

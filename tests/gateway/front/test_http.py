@@ -8,25 +8,22 @@ import os
 import re
 import signal
 import sys
-import time
 from contextlib import AsyncExitStack, contextmanager, suppress
 
 import httpx2
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S, until
 from gateway.gateways import LOUVER, LOUVER_ITSELF
-from gateway.links import SLACK
-from gateway.raw import HANDSHAKE, SOON_S, STATELESS, Http, raw
-from gateway.served import at, at_a_url, children, config, fixture, lives, serving, until
+from gateway.raw import HANDSHAKE, STATELESS, Http, raw
+from gateway.served import at, at_a_url, children, config, fixture, lives, serving
 from louver.gateway.back.transports.process import UPSTREAM_EXIT_SECONDS
 from louver.gateway.front.event_store import MAX_EVENT_BYTES
 from louver.gateway.front.http import OpenRequests, bind_socket, serve
-from louver.limits import DRAIN_S as DRAINED_S
-from louver.limits import MAX_URI_BYTES, MAX_WATCHED
+from louver.limits import DRAIN_S, MAX_URI_BYTES, MAX_WATCHED
 
 pytestmark = pytest.mark.anyio
 
-DRAIN_S = 10
 NOWHERE = "http://127.0.0.1:1/mcp"
 SHAPED = {"outputSchema": {"type": "object"}}
 FILES = 200
@@ -135,14 +132,14 @@ async def test_more_clients_than_there_are_files_for_are_sent_away(folder):
                 silent.callback(writer.close)
             ends = [asyncio.create_task(reader.read()) for reader, _ in streams]
             served.says(r"a client is sent away: \d+ are connected")
-            async with asyncio.timeout(3 * SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 while len(await gone(ends)) < FILES // 2:
                     pass
             assert (await working)["content"][0]["text"] == "done"
             for end in ends:
                 end.cancel()
         # Those who were let in have gone, so others can come.
-        async with asyncio.timeout(3 * SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             while True:
                 with suppress(httpx2.TransportError):
                     async with raw(served.url) as client:
@@ -154,7 +151,7 @@ async def test_more_clients_than_there_are_files_for_are_sent_away(folder):
 async def test_a_client_takes_up_its_own_stream_and_no_other(folder):
     """2025-11-25, "Resumability and Redelivery": clients that number their requests alike are told apart."""
     with serving(*config(folder, {"all": fixture("everything")})) as served:
-        async with httpx2.AsyncClient(trust_env=False, timeout=SOON_S) as http:
+        async with httpx2.AsyncClient(trust_env=False) as http:
             mine, other = [await session_of(http, served.url) for _ in range(2)]
             first, *_ = events_of((await http.post(served.url, **calling(mine, "test_tool_with_logging"))).text)
             await http.post(served.url, **calling(other, "test_logging_tool"))
@@ -189,7 +186,7 @@ async def test_a_stream_can_be_taken_up_whatever_others_are_answered(folder):
             await mine.call("release")
             await other.call("large", size=MAX_EVENT_BYTES)
             headers = {**mine.headers(), "last-event-id": last.removeprefix("id:").strip()}
-            async with asyncio.timeout(SOON_S), mine.client.stream("GET", served.url, headers=headers) as again:
+            async with asyncio.timeout(FAILSAFE_S), mine.client.stream("GET", served.url, headers=headers) as again:
                 answer, _ = await mine._answer(again, 77)
             assert answer is not None
             assert "result" in answer
@@ -208,7 +205,7 @@ async def test_health_and_readiness_are_told(folder):
             working = client.begin(client.call("work", {"progressToken": 1}, seconds=1))
             await client.hears("notifications/progress")
             served.process.send_signal(signal.SIGTERM)
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 # This connection was there before, so it is still served.
                 while (await http.get(f"{at}/readyz")).status_code == 200:
                     pass
@@ -218,7 +215,7 @@ async def test_health_and_readiness_are_told(folder):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_a_signal_lets_calls_come_to_their_end(folder, number):
-    """Ours: SIGTERM drains within 10 s; streams end, the exit status is 0, and no child is left."""
+    """Ours: SIGTERM drains; streams end, the exit status is 0, and no child is left."""
     with serving_itself(folder) as served:
         async with raw(served.url) as client, raw(served.url, STATELESS) as modern:
             listening = modern.begin(modern.request("subscriptions/listen", notifications={"toolsListChanged": True}))
@@ -229,37 +226,33 @@ async def test_a_signal_lets_calls_come_to_their_end(folder, number):
                 await each.hears("notifications/progress")
             started = children(served.pid)
             assert len(started) == 2
-            began = time.perf_counter()
             served.process.send_signal(number)
             results = await asyncio.gather(*working)
             assert [result["content"][0]["text"] for result in results] == ["done", "done"]
-            await asyncio.wait([listening], timeout=SOON_S)
-            assert listening.done()
+            async with asyncio.timeout(FAILSAFE_S):
+                await listening
             status = await asyncio.to_thread(served.ends)
         assert status == 0
-        assert time.perf_counter() - began < DRAIN_S + SLACK
         assert not any(map(lives, started))
         assert not served.find("Traceback"), "".join(served.said)
 
 
 async def test_a_call_that_does_not_end_is_cut_off(folder):
-    """Ours: within 10 s, whatever a call does."""
+    """Ours: whatever a call does."""
     with serving_itself(folder) as served:
         async with raw(served.url, STATELESS) as client:
             client.begin(client.call("silent"))
             await client.reaches("silent")
             (child,) = children(served.pid)
-            began = time.perf_counter()
             served.process.send_signal(signal.SIGTERM)
             assert await asyncio.to_thread(served.ends) == 0
-        assert time.perf_counter() - began < DRAIN_S + SLACK
         assert not lives(child)
         assert not served.find("Traceback"), "".join(served.said)
 
 
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["busy", "stopped"])
 async def test_servers_that_do_not_end_by_themselves_end_with_the_gateway(folder, is_stopped):
-    """Ours: within 10 s, also where each client has a server of its own."""
+    """Ours: also where each client has a server of its own."""
     with serving_itself(folder) as served:
         async with raw(served.url) as client, raw(served.url) as other:
             await other.result("logging/setLevel", level="error")
@@ -268,17 +261,15 @@ async def test_servers_that_do_not_end_by_themselves_end_with_the_gateway(folder
             started = children(served.pid)
             for child in started if is_stopped else ():
                 os.kill(child, signal.SIGSTOP)
-            began = time.perf_counter()
             served.process.send_signal(signal.SIGTERM)
-            assert await asyncio.to_thread(served.ends, 30) == 0
-        assert time.perf_counter() - began < DRAIN_S + SLACK
+            assert await asyncio.to_thread(served.ends) == 0
         assert not any(map(lives, started))
         assert not served.find("Traceback"), "".join(served.said)
 
 
 def test_what_is_waited_for_one_after_the_other_is_less_than_10_s():
     """Ours: calls, then servers that are asked twice to end; a second is left for all else."""
-    assert DRAINED_S + 2 * UPSTREAM_EXIT_SECONDS <= DRAIN_S - 1
+    assert DRAIN_S + 2 * UPSTREAM_EXIT_SECONDS <= 9
 
 
 async def test_what_is_behind_ends_while_clients_leave():
@@ -296,7 +287,7 @@ async def test_what_is_behind_ends_while_clients_leave():
         ended.set()
 
     with bind_socket("127.0.0.1", 0) as listening:
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             await serve(app, listening, ready=lambda end: end(), end_streams=lambda: None, close_upstreams=end_behind)
 
 
@@ -316,7 +307,7 @@ async def test_what_is_not_answered_by_the_end_or_comes_later_is_told_so():
         async def send(message):
             said.append(message)
 
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             await doors({"type": "http", "method": "POST", "path": "/mcp", "headers": []}, None, send)
         return [message.get("status", message.get("body")) for message in said]
 
@@ -346,8 +337,8 @@ async def test_streams_are_not_waited_for(method, headers):
         doors({"type": "http", "method": method, "path": "/mcp", "headers": headers}, None, send)
     )
     await begun.wait()
-    async with asyncio.timeout(SOON_S):
-        await doors.drain(60 * SOON_S, lambda: None)
+    async with asyncio.timeout(FAILSAFE_S):
+        await doors.drain(FAILSAFE_S, lambda: None)
         await stream
 
 
@@ -418,7 +409,7 @@ async def test_clients_that_share_a_process_share_no_progress(folder):
         async with raw(served.url) as first, raw(served.url) as second, raw(served.url, STATELESS) as modern:
             clients = (first, second, modern)
             holding = [client.begin(client.call("hold", {"progressToken": "p"})) for client in clients]
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 seen = 0
                 while seen < 3:
                     said = (await first.call("wait_for", seen="tools/call"))["seen"]
@@ -540,7 +531,7 @@ async def test_questions_of_calls_at_once_are_answered_each_by_its_own_client(fo
         at_a_url("everything", "--http", "0", "--only", only) as url,
         serving(*config(folder, {"one": at(url, isolation="shared")})) as served,
     ):
-        async with asyncio.timeout(3 * SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             await asyncio.gather(*(ask(name, era) for name, era in clients.items()))
 
 
@@ -581,7 +572,7 @@ async def test_clients_that_share_an_upstream_share_its_log_level(folder):
             # Whoever has gone counts no more, and a process that takes the place of another is told.
             await second.end()
             said = []
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 while len(said) < 5:
                     said = (await first.call("wait_for", seen="logging/setLevel"))["seen"]
             assert said[-1]["params"]["level"] == "warning"
@@ -593,7 +584,7 @@ async def test_clients_that_share_an_upstream_share_its_log_level(folder):
 async def levels_told(client, number):
     """The log levels that a server of `unruly.py` has been told, once there are so many."""
     said = []
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         while len(said) < number:
             said = (await client.call("wait_for", seen="logging/setLevel"))["seen"]
     return [call["params"]["level"] for call in said]
@@ -763,7 +754,7 @@ async def test_a_resource_is_watched_for_those_who_watch_it(folder):
             listening.cancel()
             await second.end()
             unsubscribed = []
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 while len(unsubscribed) < 2:
                     seen = (await first.call("wait_for", seen="resources/unsubscribe"))["seen"]
                     unsubscribed = sorted(call["params"]["uri"] for call in seen)

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from gateway.front.test_endpoint import Heard, served
 from louver.gateway.front import sessions
 from louver.gateway.front.endpoint import McpEndpoint
@@ -28,7 +29,6 @@ HEADERS = {
     "accept": "application/json, text/event-stream",
     "mcp-protocol-version": OLD,
 }
-SOON_S = 10
 
 
 def asks(method, number=1, **params):
@@ -58,7 +58,7 @@ async def send(app, message=None, method="POST", session=None, heard=None, heade
     every = {**HEADERS, "content-length": str(len(body)), **({} if session is None else {"mcp-session-id": session})}
     pairs = [(name.encode(), value.encode()) for name, value in {**every, **dict(headers)}.items() if value is not None]
     given = {"type": "http", "method": method, "path": "/mcp", "root_path": "", "query_string": b"", "headers": pairs}
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         await app({**given, "client": ("127.0.0.9", 1), **scope}, receive, note)
     return heard
 
@@ -681,7 +681,7 @@ async def test_a_session_without_requests_ends_in_time(answers, monkeypatch):
     listening = asyncio.create_task(send(app, method="GET", session=held, heard=heard))
     await heard.began.wait()
     idle = await opened(app)
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         await answers.closed.wait()
     assert (await send(app, asks("tools/list"), session=idle)).status == 404
     assert (await send(app, asks("tools/list"), session=held)).status == 200

@@ -8,16 +8,15 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
 import pytest
 
+from fixtures.failsafe import A_WHILE_S, FAILSAFE_S
 from gateway.gateways import LOUVER
-from gateway.links import SLACK
-from gateway.raw import HANDSHAKE, INFO, SOON_S, STATELESS, raw
+from gateway.raw import HANDSHAKE, INFO, STATELESS, raw
 from gateway.served import children, config, fixture, lives
 from louver.gateway.front import stdio, stdio_streams
 from louver.steps.request import ANONYMOUS
@@ -26,8 +25,6 @@ from louver.wire.jsonrpc.errors import JsonRpcError
 from louver.wire.jsonrpc.inbound import MAX_CLIENT_CONTAINERS, MAX_CLIENT_DEPTH
 
 pytestmark = pytest.mark.anyio
-
-END_S = 10
 
 every_era = pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 
@@ -90,7 +87,7 @@ async def test_a_client_that_does_not_wait_for_the_answer_to_discover_may_open_b
     ]
     text = "".join(f"{json.dumps({'jsonrpc': '2.0', **line})}\n" for line in said)
     done = await asyncio.to_thread(
-        subprocess.run, [*LOUVER, *options], input=text, capture_output=True, text=True, timeout=3 * SOON_S
+        subprocess.run, [*LOUVER, *options], input=text, capture_output=True, text=True, timeout=FAILSAFE_S
     )
     answers = answered(done.stdout)
     assert answers[2]["result"]["protocolVersion"] == HANDSHAKE
@@ -129,7 +126,9 @@ def test_requests_of_a_file_are_answered_into_a_file(command, tmp_path, era):
     requests, answers = tmp_path / "requests.jsonl", tmp_path / "answers.jsonl"
     requests.write_text(conversation(era, asked))
     with requests.open() as source, answers.open("w") as sink:
-        ended = subprocess.run(command, stdin=source, stdout=sink, stderr=subprocess.PIPE, text=True, timeout=60)
+        ended = subprocess.run(
+            command, stdin=source, stdout=sink, stderr=subprocess.PIPE, text=True, timeout=FAILSAFE_S
+        )
     assert (ended.returncode, "Traceback" in ended.stderr) == (0, False)
     found = answered(answers.read_text())
     assert sorted(found) == list(range(1, 53))
@@ -144,7 +143,7 @@ def test_the_example_server_answers_a_file_too(tmp_path):
     requests.write_text(conversation(HANDSHAKE, [call("get_user_profile", user_id=42)]))
     with requests.open() as source:
         command = [*LOUVER, "--example"]
-        ended = subprocess.run(command, stdin=source, capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(command, stdin=source, capture_output=True, text=True, timeout=FAILSAFE_S)
     assert ended.returncode == 0
     assert answered(ended.stdout)[1]["result"]["structuredContent"]["id"] == 42
 
@@ -196,7 +195,7 @@ def test_a_message_that_is_too_long_is_refused_and_the_next_is_served(command, t
     last = asked(ASKED[0], 6, {"name": "echo"})
     requests.write_text("\n".join([conversation(HANDSHAKE, [call("echo")]), *lines, last]))
     with source(requests, way) as descriptor, os.fdopen(descriptor) as stdin:
-        ended = subprocess.run(command, stdin=stdin, capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(command, stdin=stdin, capture_output=True, text=True, timeout=FAILSAFE_S)
     found = answered(ended.stdout)
     error = {"code": -32600, "message": "a message has at most 4194304 bytes, this one has more"}
     assert {number: found.get(number, {}).get("error") for number in numbers} == dict.fromkeys(numbers, error)
@@ -237,7 +236,7 @@ async def test_a_line_is_too_long_over_the_bound_and_not_before(monkeypatch, tmp
 async def test_a_line_that_never_ends_keeps_nothing_from_ending():
     """Ours: `louver serve ... < /dev/zero`."""
     async with stdio_streams.lines_from(os.open("/dev/zero", os.O_RDONLY)) as line:
-        with anyio.move_on_after(0.1) as waiting:
+        with anyio.move_on_after(A_WHILE_S) as waiting:
             await line()
     assert waiting.cancelled_caught
 
@@ -274,7 +273,7 @@ def test_what_cannot_be_read_is_answered_and_told_of(command):
     """JSON-RPC: parse error, invalid request; ours: it is logged without what stands in it, and the next is served."""
     lines = [*(line for _, line in UNREAD.values()), *UNKNOWN, asked(ASKED[0], 6, {"name": "echo"})]
     said = "\n".join([conversation(HANDSHAKE, []), *lines])
-    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=FAILSAFE_S)
     found = answered(ended.stdout)
     assert "result" in found.pop(6)
     assert {number: answer["error"]["code"] for number, answer in found.items()} == {
@@ -289,7 +288,9 @@ def test_what_cannot_be_read_is_answered_and_told_of(command):
 def test_what_is_not_utf_8_is_replaced(command):
     """Ours: as the SDK reads it."""
     line = asked(ASKED[0], 1, {"name": "echo", "arguments": {"text": "?"}}).encode().replace(b"?", b"\xff")
-    ended = subprocess.run(command, input=conversation(HANDSHAKE, []).encode() + line, capture_output=True, timeout=60)
+    ended = subprocess.run(
+        command, input=conversation(HANDSHAKE, []).encode() + line, capture_output=True, timeout=FAILSAFE_S
+    )
     assert answered(ended.stdout)[1]["result"]["params"]["arguments"] == {"text": "\ufffd"}
 
 
@@ -299,14 +300,16 @@ def test_a_disk_that_is_full_is_an_end(tmp_path):
     requests = tmp_path / "requests.jsonl"
     requests.write_text(conversation(STATELESS, [call("silent"), call("echo")]))
     with requests.open() as source, Path("/dev/full").open("w") as sink:
-        ended = subprocess.run(command, stdin=source, stdout=sink, stderr=subprocess.PIPE, text=True, timeout=60)
+        ended = subprocess.run(
+            command, stdin=source, stdout=sink, stderr=subprocess.PIPE, text=True, timeout=FAILSAFE_S
+        )
     assert (ended.returncode, "Traceback" in ended.stderr) == (0, False)
 
 
 def test_a_question_after_the_end_is_refused(command):
     """Ours: nobody is there who could answer it, and the call need not wait for that."""
     said = conversation(HANDSHAKE, [call("ask")], {"roots": {}})
-    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=FAILSAFE_S)
     assert ended.returncode == 0
     assert answered(ended.stdout)[1]["result"]["answered"]["error"]["code"] == -32000
 
@@ -318,7 +321,7 @@ def test_a_stream_of_changes_and_a_cancelled_call_are_not_waited_for(command):
     )
     cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}
     ended = subprocess.run(
-        command, input=f"{said}{json.dumps(cancelled)}\n", capture_output=True, text=True, timeout=60
+        command, input=f"{said}{json.dumps(cancelled)}\n", capture_output=True, text=True, timeout=FAILSAFE_S
     )
     found = answered(ended.stdout)
     assert (ended.returncode, list(found)) == (0, [1])
@@ -337,7 +340,7 @@ def test_requests_of_one_id_are_answered_each(command, numbers):
         asked(ASKED[0], slow, {"name": "work", "arguments": {"seconds": 1.5}}),
     ]
     said = "\n".join([conversation(HANDSHAKE, []), *lines])
-    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=FAILSAFE_S)
     answers = [json.loads(line) for line in ended.stdout.splitlines()][1:]
     assert [answer["id"] for answer in answers] == [quick, slow]
     assert answers[0]["result"] == {}
@@ -358,7 +361,7 @@ def test_what_is_cancelled_is_the_last_request_of_that_id(command, numbers, of, 
     calls = [asked(ASKED[0], number, {"name": "work", "arguments": {"seconds": 1.5}}) for number in numbers]
     lines = [*calls, json.dumps({**CANCELLED, "params": of})]
     said = "\n".join([conversation(HANDSHAKE, []), *lines])
-    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(command, input=said, capture_output=True, text=True, timeout=FAILSAFE_S)
     answers = [json.loads(line) for line in ended.stdout.splitlines()][1:]
     assert [answer["id"] for answer in answers] == left
     for answer in answers:
@@ -406,7 +409,7 @@ async def test_nothing_is_read_after_a_signal(tmp_path):
 
 async def test_what_is_behind_ends_while_streams_end_and_the_client_leaves(monkeypatch):
     """Ours: one after the other would take longer than 10 s."""
-    monkeypatch.setattr(stdio, "UPSTREAM_GOODBYE_SECONDS", 6 * SOON_S)
+    monkeypatch.setattr(stdio, "UPSTREAM_GOODBYE_SECONDS", FAILSAFE_S)
     ended = asyncio.Event()
     lines = conversation(STATELESS, [("subscriptions/listen", {"notifications": {}})]).encode().splitlines()
 
@@ -423,7 +426,7 @@ async def test_what_is_behind_ends_while_streams_end_and_the_client_leaves(monke
     async def close_upstreams():
         ended.set()
 
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         server = stdio._StdioServer(listen, ANONYMOUS, read_line, write_line)
         await server.serve(lambda: None, close_upstreams)
 
@@ -449,7 +452,7 @@ async def test_what_an_upstream_writes_on_several_lines_is_one_line():
     async def nothing():
         pass
 
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         await stdio._StdioServer(answer, ANONYMOUS, read_line, write_line).serve(lambda: None, nothing)
     assert written
     assert not any(b"\n" in line or b"\r" in line for line in written)
@@ -457,8 +460,8 @@ async def test_what_an_upstream_writes_on_several_lines_is_one_line():
 
 async def test_at_the_end_each_request_has_one_answer(monkeypatch):
     """JSON-RPC: also the one whose answer the client does not read, and the one that has none yet."""
-    monkeypatch.setattr(stdio, "DRAIN_S", SLACK / 10)
-    monkeypatch.setattr(stdio, "UPSTREAM_GOODBYE_SECONDS", SLACK / 10)
+    monkeypatch.setattr(stdio, "DRAIN_S", 0.0)
+    monkeypatch.setattr(stdio, "UPSTREAM_GOODBYE_SECONDS", 0.0)
     lines = conversation(STATELESS, [call("quick"), call("never")]).encode().splitlines()
     never = asyncio.get_running_loop().create_future()
     written = []
@@ -475,12 +478,13 @@ async def test_at_the_end_each_request_has_one_answer(monkeypatch):
             server.end()
             await never
 
-    async def nothing():
-        pass
+    async def close_upstreams():
+        # From now on nothing expires: open requests are refused.
+        monkeypatch.setattr(stdio, "UPSTREAM_GOODBYE_SECONDS", FAILSAFE_S)
 
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         server = stdio._StdioServer(answer, ANONYMOUS, read_line, write_line)
-        await server.serve(lambda: None, nothing)
+        await server.serve(lambda: None, close_upstreams)
     assert len(written) == 2
     answers = answered("\n".join(written))
     assert answers[1]["result"] == {"content": []}
@@ -490,7 +494,7 @@ async def test_at_the_end_each_request_has_one_answer(monkeypatch):
 @every_era
 @pytest.mark.parametrize("is_stopped", [False, True], ids=["", "stopped"])
 async def test_a_call_that_does_not_end_is_cut_off(command, era, is_stopped):
-    """Ours: within 10 s, whatever a call or its server does, and it is told so."""
+    """Ours: whatever a call or its server does, and it is told so."""
     async with raw(command, era) as client:
         if era == HANDSHAKE:
             # What the server is still to be told when the client leaves.
@@ -500,10 +504,8 @@ async def test_a_call_that_does_not_end_is_cut_off(command, era, is_stopped):
         (child,) = children(client.process.pid)
         if is_stopped:
             os.kill(child, signal.SIGSTOP)
-        began = time.perf_counter()
         client.process.send_signal(signal.SIGTERM)
         assert (await silent)["_meta"]["dev.louver/error"]["code"] == "UPSTREAM_UNAVAILABLE"
         assert await client.ends() == 0
-        assert time.perf_counter() - began < END_S + SLACK
         assert not lives(child)
         assert "Traceback" not in "".join(client.said)

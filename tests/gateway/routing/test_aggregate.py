@@ -10,6 +10,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from gateway.gateways import LOUVER
 from gateway.links import there
 from gateway.raw import HANDSHAKE, STATELESS, raw
@@ -370,7 +371,7 @@ async def test_the_argument_is_offered_as_configured(tmp_path, argument, tools):
 async def test_clients_that_ask_at_once_get_their_own(served):
     """Ours: one upstream process serves them all; nobody gets what another asked for."""
     clients = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(FAILSAFE_S):
         for number in range(6):
             client = raw(served.url, (HANDSHAKE, STATELESS)[number % 2])
             clients.append((await client.__aenter__(), client))
@@ -403,7 +404,7 @@ async def test_what_threads_do_for_a_list_that_is_given_up_is_waited_for():
 
         def made(self, name):
             loop.call_soon_threadsafe(started.set)
-            assert go_on.wait(5)
+            assert go_on.wait(FAILSAFE_S)
             ended.append(name)
             return {"tools": []}
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from louver.errors import AuditFailed, InvalidInput
 from louver.policy.principal import NOBODY, Principal
 from louver.steps.audit.report import AuditReport
@@ -265,7 +266,7 @@ def test_what_the_system_does_not_write_is_not_said_to_be_written(file):
     """Likewise, where the system itself refuses to make the file larger."""
     environ = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-c", _BOUNDED, str(file)]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=FAILSAFE_S)
     assert done.returncode == 0, done.stderr
     assert [each.correlation for each in kept(file)] == done.stdout.split()
 

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 import louver
+from fixtures.failsafe import FAILSAFE_S
 from louver.errors import LouverError
 from louver.steps.results.results import KeptResults, ResultInfo, Results
 from louver.steps.results.sqlite_store import SWEEP_AGAIN_S, FileStore
@@ -185,7 +186,7 @@ async def test_what_expires_is_removed_though_nobody_asks(tmp_path, left, place)
             await wire.call("t")
             while left.qsize():
                 left.get_nowait()
-            with anyio.fail_after(20):
+            with anyio.fail_after(FAILSAFE_S):
                 while await left.get() is not None:
                     pass
     assert place == "memory" or b"canary-7f3a" not in (tmp_path / "r.db").read_bytes()
@@ -197,7 +198,7 @@ REQUEST = asks()
 
 async def until_left(results, count, left):
     """Wait until just so many are left in a store in memory."""
-    with anyio.fail_after(10):
+    with anyio.fail_after(FAILSAFE_S):
         while len(results._store._store._kept) != count:
             await left.get()
 
@@ -235,7 +236,7 @@ async def test_what_could_not_be_removed_is_removed_later(tmp_path, left, monkey
     content = (tmp_path / "r.db").read_bytes()
     assert b"canary-7f3a" in content
     (tmp_path / "r.db").write_bytes(b"no database" * 100)
-    with anyio.fail_after(10):
+    with anyio.fail_after(FAILSAFE_S):
         await left.get()
         (tmp_path / "r.db").write_bytes(content)
         while await left.get() is not None:

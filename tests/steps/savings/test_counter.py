@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.raw import SOON_S
+from fixtures.failsafe import until
 from louver.errors import InvalidInput
 from louver.limits import MAX_READ_ON_LOOP, MAX_SAVINGS_KEYS
 from louver.steps.audit.writer import AuditWriter
@@ -201,9 +201,7 @@ async def test_what_could_not_be_written_is_written_later_and_once(file, caplog,
         await counter._write()
         count(counter)
     file.rmdir()
-    async with asyncio.timeout(SOON_S):
-        while SavingsReport(file).total()["calls"] < 4:  # noqa: ASYNC110 - it is about the timer
-            await asyncio.sleep(0.01)
+    await until(lambda: SavingsReport(file).total()["calls"] >= 4)
     count(counter)
     await counter.close()
     assert SavingsReport(file).total()["calls"] == 5

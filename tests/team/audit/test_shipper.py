@@ -18,6 +18,7 @@ import asyncpg
 import pytest
 
 from fixtures import stores
+from fixtures.failsafe import FAILSAFE_S, until
 from louver.errors import AuditFailed
 from louver.steps.audit import writer as writer_module
 from louver.steps.audit.report import AuditReport
@@ -35,7 +36,6 @@ from steps.kept import Clock
 pytestmark = pytest.mark.anyio
 
 KEY = b"k" * 32
-SOON_S = 20
 SHIPPING = [sys.executable, str(Path(__file__).parent / "shipped.py")]
 
 
@@ -117,12 +117,6 @@ async def shipping(file, destination):
         yield
     finally:
         await shipper.close()
-
-
-async def until(is_so):
-    async with asyncio.timeout(SOON_S):
-        while not await is_so():  # noqa: ASYNC110 - it is about a file or a database
-            await asyncio.sleep(0.01)
 
 
 async def write(audit, name, count):
@@ -321,7 +315,7 @@ async def test_a_database_that_hangs_delays_nobody(table, audit, tmp_path, caplo
     async with shipping(tmp_path / "audit.db", table.destination()):
         table.store.pause()
         try:
-            async with asyncio.timeout(SOON_S):
+            async with asyncio.timeout(FAILSAFE_S):
                 await write(audit, "a", 3)
                 await until(lambda: warned(caplog, "TimeoutError"))
         finally:

@@ -32,7 +32,7 @@ class Visitor:
     """Somebody with a browser of their own, which keeps its cookies."""
 
     def __init__(self):
-        self.client = httpx2.AsyncClient(trust_env=False, timeout=60)
+        self.client = httpx2.AsyncClient(trust_env=False)
 
     async def __aenter__(self):
         return self

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 from mcp.shared.auth import AuthorizationCodeResult
 
-from gateway.served import until
+from fixtures.failsafe import FAILSAFE_S, until
 from louver.errors import LoginFailed
 from louver.limits import MAX_AUTH_BYTES
 from louver.team.login import requests
@@ -43,7 +43,7 @@ def answering(**changed):
             self.server.requests.append(self.path)
             answer = changed.get(self.path.partition("?")[0], self.server.answers.get(self.path))
             if answer == "hang":
-                ended.wait(30)
+                ended.wait(FAILSAFE_S)
                 return
             status, value = answer if isinstance(answer, tuple) else (404 if answer is None else 200, answer)
             body = value if isinstance(value, bytes) else json.dumps(value).encode()

@@ -15,6 +15,7 @@ import httpx2
 import pytest
 
 from fixtures.command import louver
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from gateway.served import at, config, serving, stateless
 from louver.team.login.stores.folder import LoginFolder
@@ -51,7 +52,7 @@ def visit(page):
 def logged_in(process):
     """What the command says when it is done."""
     out = process.stdout.read()
-    assert process.wait(10) == 0, process.stderr.read()
+    assert process.wait(FAILSAFE_S) == 0, process.stderr.read()
     return out
 
 
@@ -97,7 +98,7 @@ def test_a_login_that_is_denied(options):
         query = parse_qs(urlsplit(page).query)
         address = f"{query['redirect_uri'][0]}?error=access_denied&state={query['state'][0]}"
         httpx2.get(address, trust_env=False)
-        assert process.wait(10) == 2
+        assert process.wait(FAILSAFE_S) == 2
         assert "does not grant the login: access_denied" in process.stderr.read()
 
 
@@ -200,7 +201,7 @@ def command_lines():
 
 
 def post(gateway, method, **params):
-    return httpx2.post(gateway.url, **stateless(method, **params), trust_env=False, timeout=30)
+    return httpx2.post(gateway.url, **stateless(method, **params), trust_env=False)
 
 
 def holds(data, secrets):

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import AnyHttpUrl
 
+from fixtures.failsafe import A_WHILE_S, FAILSAFE_S, until
 from louver.errors import LoginFailed, LoginRequired
 from louver.gateway.config.auth import OAuthSettings
 from louver.gateway.config.model import Config
@@ -90,7 +91,7 @@ async def test_requests_at_once_renew_it_once_and_a_cancelled_one_does_not_lose_
         clock.now += HOUR
         async with LoginFolder(tmp_path).locked(server.login_id):
             tasks = [asyncio.create_task(credentials.headers()) for _ in range(8)]
-            assert not (await asyncio.wait(tasks, timeout=0.2))[0]
+            assert not (await asyncio.wait(tasks, timeout=A_WHILE_S))[0]
             tasks[0].cancel()
         found = await asyncio.gather(*tasks[1:])
         assert len({each["authorization"] for each in found}) == 1
@@ -114,9 +115,11 @@ async def test_a_login_is_renewed_while_nobody_asks(server, tmp_path, clock):
         before = (await credentials.current()).tokens
         clock.now = (await credentials.current()).renew_at
         await credentials.headers()  # begins the background work; the token has not expired yet
-        async with asyncio.timeout(10):
-            while (await credentials.current()).tokens == before:  # noqa: ASYNC110 - the file is what tells
-                await asyncio.sleep(0)
+
+        async def renewed():
+            return (await credentials.current()).tokens != before
+
+        await until(renewed)
 
 
 async def test_a_refused_token_is_renewed_once_and_then_somebody_has_to_log_in(server, tmp_path, clock):
@@ -199,7 +202,7 @@ async def test_an_authorization_server_that_is_away_does_not_end_the_login(serve
         clock.now += HOUR
         with pytest.raises(LoginFailed, match=re.escape("http://127.0.0.1:9 cannot be asked: ConnectError")):
             await credentials.headers()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(FAILSAFE_S):
             while "it is tried again in" not in await failure_of(credentials):
                 pass  # a slow machine may take as long as the first pause
             await store.write(server.login_id, login)
@@ -224,8 +227,7 @@ async def test_a_login_that_stays_due_is_not_looked_at_all_the_time(tmp_path, cl
     with pytest.raises(LoginFailed):
         await credentials.on_refused({"authorization": LOGIN.authorization}, 401, CHALLENGE)
     assert await credentials.headers() == {"authorization": LOGIN.authorization}
-    await asyncio.wait([never := asyncio.create_task(asyncio.Event().wait())], timeout=0.2)
-    never.cancel()
+    await asyncio.sleep(A_WHILE_S)
     await credentials.close()
     assert len(looked) == 3
 

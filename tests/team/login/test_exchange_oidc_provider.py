@@ -61,7 +61,7 @@ async def subject(http, served, token):
 
 @pytest.fixture
 async def http():
-    async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
+    async with httpx2.AsyncClient(trust_env=False) as client:
         yield client
 
 

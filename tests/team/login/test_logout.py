@@ -9,9 +9,9 @@ import pytest
 
 from fixtures import stores
 from fixtures.command import louver
+from fixtures.failsafe import until
 from fixtures.forking import PYTHON
 from gateway.front.auth.guarded import bearing
-from gateway.raw import SOON_S
 from gateway.served import at, at_a_url, config
 from louver.team.login.stores.folder import LoginFolder
 from team.login.principals import PRINCIPAL, Visitor, gateway_of
@@ -56,9 +56,11 @@ async def test_one_caller_is_logged_out_and_the_others_go_on(url, tmp_path, is_s
                 assert (status, out.count("nobody is logged in to 'tracker' as")) == (0, 1)
                 status, out = await logout(tmp_path, "subject:ann,client:desk")
                 assert (status, out) == (0, "logged out of 'tracker' as subject:ann,client:desk\n")
-                async with asyncio.timeout(SOON_S):
-                    while not (await ann.call("whose")).get("isError"):  # noqa: ASYNC110 - in another process
-                        await asyncio.sleep(0.1)
+
+                async def refused():
+                    return (await ann.call("whose")).get("isError")
+
+                await until(refused)
                 await link_of(ann)
                 assert await whose(bob) == of_bob
 

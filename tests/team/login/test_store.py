@@ -11,6 +11,7 @@ import threading
 import pytest
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
+from fixtures.failsafe import FAILSAFE_S
 from louver.errors import LoginFailed
 from louver.team.login.login import Login
 from louver.team.login.stores import folder as folder_module
@@ -92,7 +93,7 @@ async def test_a_keyring_that_waits_for_somebody_is_not_waited_for(own_keyring, 
 
     ended = threading.Event()
     monkeypatch.setattr(seal_key, "KEYRING_S", 0.05)
-    monkeypatch.setattr(module.Backend, "get_password", lambda *_: ended.wait(10))
+    monkeypatch.setattr(module.Backend, "get_password", lambda *_: ended.wait(FAILSAFE_S))
     await LoginFolder(tmp_path / "logins").write("one", LOGIN)
     ended.set()
     assert (tmp_path / "logins" / "key").exists()
@@ -106,7 +107,7 @@ async def test_a_keyring_that_waits_is_asked_once(own_keyring, tmp_path, monkeyp
     folder = tmp_path / "logins"
     await LoginFolder(folder).write(KEY, LOGIN)
     monkeypatch.setattr(seal_key, "KEYRING_S", 0.05)
-    monkeypatch.setattr(module.Backend, "get_password", lambda *_: asked.append(1) or (ended.wait(10) and None))
+    monkeypatch.setattr(module.Backend, "get_password", lambda *_: asked.append(1) or (ended.wait(FAILSAFE_S) and None))
     for _ in range(3):
         with pytest.raises(LoginFailed, match="does not open by the key that this process has"):
             await LoginFolder(folder).read(KEY)
@@ -183,5 +184,5 @@ async def test_one_process_at_a_time_changes_a_login(tmp_path, monkeypatch):
         with pytest.raises(LoginFailed, match="another process has held"):
             async with other.locked("a"):
                 pass
-    async with asyncio.timeout(1), other.locked("a"):
+    async with asyncio.timeout(FAILSAFE_S), other.locked("a"):
         pass

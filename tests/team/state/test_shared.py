@@ -7,24 +7,23 @@ import logging
 import secrets
 import signal
 import sys
-import time
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import pytest
 
 from fixtures import stores
+from fixtures.failsafe import A_WHILE_S, FAILSAFE_S, until
 from fixtures.stores import store as store
 from louver.errors import LouverError, StateUnavailable
-from louver.limits import MAX_SHARED_RESULT_BYTES, STATE_ANSWER_S
+from louver.limits import MAX_SHARED_RESULT_BYTES
 from louver.steps.results.shared_store import SharedStore
 from louver.steps.shared_state import StateUrl
 from louver.team.state import shared
-from louver.team.state.shared import STATE_RETRY_S, SharedState
+from louver.team.state.shared import SharedState
 
 pytestmark = pytest.mark.anyio
 
 KEY, OTHER = "k" * 32, "o" * 32
-SOON_S = 10
 
 
 @asynccontextmanager
@@ -42,25 +41,27 @@ async def listening(state):
     messages, is_subscribed = asyncio.Queue(), asyncio.Event()
     state.on("it", lambda *params: messages.put_nowait(params))
     state.listen(is_subscribed.set)
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(FAILSAFE_S):
         await is_subscribed.wait()
     yield messages
 
 
 async def back(state):
     """Wait until a store is used again."""
-    async with asyncio.timeout(SOON_S):
-        while True:
-            try:
-                return await state.get("none")
-            except StateUnavailable:
-                await asyncio.sleep(0.05)
+
+    async def is_back():
+        with suppress(StateUnavailable):
+            await state.get("none")
+            return True
+
+    await until(is_back)
 
 
 async def gone(state, key):
-    async with asyncio.timeout(SOON_S):
-        while await state.get(key) is not None:  # noqa: ASYNC110 - it is about another process
-            await asyncio.sleep(0.01)
+    async def is_gone():
+        return await state.get(key) is None
+
+    await until(is_gone)
 
 
 async def test_a_value_is_found_by_every_replica_until_it_expires(store):
@@ -106,7 +107,7 @@ async def test_a_message_reaches_every_other_replica_once(store):
         one.publish("another kind")
         one.publish("it", secrets.token_hex(8000))
         one.publish("it", 1, "a", [2])
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             assert await messages.get() == (1, "a", [2])
             one.publish("it", 2)
             assert await messages.get() == (2,)
@@ -118,22 +119,26 @@ async def test_what_a_store_says_that_is_no_message_is_passed_over(store):
         for text in ("", "no base 64", "AAAA", b"\xff" if store.url.startswith("redis") else "\xff"):
             await one._engine.publish(text)
         one.publish("it", 1)
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             assert await messages.get() == (1,)
 
 
-async def test_a_store_that_is_away_is_refused_at_once_and_used_again_when_it_is_back(store, caplog):
+async def test_a_store_that_is_away_is_refused_at_once_and_used_again_when_it_is_back(store, caplog, monkeypatch):
     """TEAM.md: one warning, and recovery without restart."""
     async with connected(store.url, KEY) as one, connected(store.url, KEY) as two, listening(two) as messages:
         await one.put("k10", b"value", 30)
+        asked, get = [], one._engine.get
+        monkeypatch.setattr(one._engine, "get", lambda key: asked.append(key) or get(key))
         with caplog.at_level(logging.WARNING):
             store.end(signal.SIGINT)
-            for number in range(20):
-                began = time.monotonic()
-                with pytest.raises(StateUnavailable, match=r"127\.0\.0\.1:\d+/\w+ is not available") as refused:
-                    await one.get("k10")
-                assert number == 0 or time.monotonic() - began < STATE_RETRY_S / 10
-                assert stores.PASSWORD not in refused.value.message
+            with monkeypatch.context() as later:
+                later.setattr(shared, "STATE_RETRY_S", FAILSAFE_S)
+                for _ in range(20):
+                    with pytest.raises(StateUnavailable, match=r"127\.0\.0\.1:\d+/\w+ is not available") as refused:
+                        await one.get("k10")
+                    assert stores.PASSWORD not in refused.value.message
+            assert asked == ["k10"]
+            one._retry_at = 0.0
             store.start()
             await back(one)
             await back(two)
@@ -143,26 +148,24 @@ async def test_a_store_that_is_away_is_refused_at_once_and_used_again_when_it_is
         assert stores.PASSWORD not in "".join(said)
         # Each of the two replicas.
         assert sum("is not available" in message for message in said) == 2
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             while messages.empty():
                 one.publish("it", 3)
                 await asyncio.sleep(0.05)
 
 
-async def test_a_store_that_does_not_answer_is_waited_for_only_so_long(store):
+async def test_a_store_that_does_not_answer_is_waited_for_only_so_long(store, monkeypatch):
     async with connected(store.url, KEY) as one, connected(store.url, KEY) as other, listening(other):
         # One has no connection yet, the other one has several.
         await asyncio.gather(*(other.put("k12", b"value", 30) for _ in range(8)))
         store.pause()
         try:
-            for state in (one, other, other):
-                # Until it is asked again.
-                await asyncio.sleep(STATE_RETRY_S * 1.1)
-                began = time.monotonic()
-                with pytest.raises(StateUnavailable, match="TimeoutError"):
-                    async with asyncio.timeout(SOON_S):
+            with monkeypatch.context() as impatient:
+                impatient.setattr(shared, "STATE_ANSWER_S", A_WHILE_S)
+                impatient.setattr(shared, "STATE_RETRY_S", 0.0)
+                for state in (one, other, other):
+                    with pytest.raises(StateUnavailable, match="TimeoutError"):
                         await state.put("k12", b"value", 30)
-                assert time.monotonic() - began < STATE_ANSWER_S + 1
         finally:
             store.resume()
         await back(one)
@@ -174,7 +177,7 @@ async def test_messages_that_wait_for_a_slow_store_are_bounded(store, caplog, mo
     async with connected(store.url, KEY) as one, connected(store.url, KEY) as two, listening(two) as messages:
         for number in range(5):
             one.publish("it", number)
-        async with asyncio.timeout(SOON_S):
+        async with asyncio.timeout(FAILSAFE_S):
             assert [await messages.get() for _ in range(3)] == [(0,), (1,), (2,)]
             one.publish("it", 5)
             assert await messages.get() == (5,)

@@ -1,7 +1,6 @@
 """Which messages of clients are not read, and which request it was."""
 
 import json
-import time
 
 import pytest
 
@@ -101,12 +100,10 @@ def test_of_what_is_no_json_nobody_is_told(line):
 
 @pytest.mark.parametrize("start", [b"{", b'{"jsonrpc":"2.0",', b'{"jsonrpc":"2.0","id":1', b'{"method":"m"'])
 def test_white_space_hides_whose_a_message_is(start):
-    """GATEWAY.md: the event loop never stalls over 250 ms; patterns that go back over it took a second."""
+    """Ours; that patterns do not go back over it is in `tests/test_linear_text.py`."""
     line = start + b" " * MAX_CLIENT_LINE
-    began = time.thread_time()
     assert peek_request_id(line) is None
     assert peek_response_id(line) is None
-    assert time.thread_time() - began < 0.25
 
 
 def test_what_was_cut_is_not_taken_whole():

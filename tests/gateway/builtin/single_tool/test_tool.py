@@ -6,7 +6,6 @@ import json
 import re
 import resource
 from contextlib import asynccontextmanager
-from time import monotonic
 
 import httpx2
 import pytest
@@ -16,11 +15,11 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
+from fixtures.failsafe import wait_until
 from fixtures.forking import PYTHON
 from gateway.builtin.test_service import SERVERS
 from gateway.builtin.test_tools import error_of, text_of
 from gateway.gateways import LOUVER
-from gateway.raw import SOON_S
 from gateway.served import FIXTURES, config, fixture, serving, stateless
 from louver.core.json import compact
 from louver.errors import ToolFailed
@@ -55,10 +54,8 @@ async def client(url):
 def wait_for_all(url):
     """Wait until each server is there: what is asked for before is answered by those that are."""
     asked = stateless("tools/call", name="gateway", arguments={"action": "list"})
-    give_up = monotonic() + SOON_S
-    with httpx2.Client(trust_env=False, timeout=SOON_S) as http:
-        while not all(f"{name}__" in http.post(url, **asked).text for name in ALL):
-            assert monotonic() < give_up
+    with httpx2.Client(trust_env=False) as http:
+        wait_until(lambda: all(f"{name}__" in http.post(url, **asked).text for name in ALL))
 
 
 async def does(client, action, **arguments):

@@ -8,6 +8,7 @@ import pytest
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from fixtures.tables import in_turn
 from gateway.front.auth.guarded import METADATA, TOKENS, WHO, bearing, guarded, token_file, who
@@ -64,7 +65,7 @@ def post(url, token=None, method="tools/call", headers=None, **params):
     request = stateless(method, **(params or {"name": "find", "arguments": {}}))
     bearer = {} if token is None else {"authorization": f"Bearer {token}"}
     request["headers"] = {**request["headers"], **bearer, **(headers or {})}
-    return httpx2.post(url, **request, trust_env=False, timeout=30)
+    return httpx2.post(url, **request, trust_env=False)
 
 
 @every_era
@@ -121,9 +122,7 @@ def test_without_a_token_that_is_taken_nothing_is_answered(static, token, method
     params = {"name": "find", "arguments": {}} if method == "tools/call" else {}
     request = stateless(method, **params)
     bearer = {} if token is None else {"authorization": f"Bearer {token}"}
-    found = httpx2.post(
-        static.url, json=request["json"], headers={**request["headers"], **bearer}, trust_env=False, timeout=30
-    )
+    found = httpx2.post(static.url, json=request["json"], headers={**request["headers"], **bearer}, trust_env=False)
     assert found.status_code == 401
     assert found.headers["www-authenticate"].startswith('Bearer error="invalid_token"')
     assert token is None or token not in found.text
@@ -308,7 +307,7 @@ def test_tokens_that_cannot_be_read_are_told_at_the_start(tmp_path, command):
     options = config(tmp_path, {"records": fixture("records")}, auth={"tokens": token_file(tmp_path)})
     (tmp_path / "tokens.json").chmod(0o644)
     command = [PYTHON, "-m", "louver", *command, *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=FAILSAFE_S)
     assert done.returncode == 2
     assert "expected 600, by chmod 600" in done.stderr
     assert "Traceback" not in done.stderr
@@ -317,7 +316,7 @@ def test_tokens_that_cannot_be_read_are_told_at_the_start(tmp_path, command):
 def test_a_made_token_is_taken(tmp_path):
     """Ours: `louver token` says what to put into the file."""
     command = [PYTHON, "-m", "louver", "token", "--subject", "ann", "--scopes", "a b", "--days", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=FAILSAFE_S)
     token, line = done.stdout.splitlines()
     path = tmp_path / "tokens.json"
     path.write_text(f'{{"tokens": {{{line}}}}}')
@@ -340,7 +339,9 @@ def test_a_made_token_is_taken(tmp_path):
 )
 def test_a_token_of_nobody_is_not_made(options, said):
     """Ours."""
-    done = subprocess.run([PYTHON, "-m", "louver", "token", *options], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [PYTHON, "-m", "louver", "token", *options], capture_output=True, text=True, timeout=FAILSAFE_S
+    )
     assert done.returncode == 2
     assert said in done.stderr
     assert done.stdout == ""

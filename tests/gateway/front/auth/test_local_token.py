@@ -43,14 +43,14 @@ def status(url, token=None, **headers):
     request = stateless("tools/list")
     bearer = {} if token is None else {"authorization": f"Bearer {token}"}
     request["headers"] |= {**bearer, **headers}
-    return httpx2.post(url, trust_env=False, timeout=30, **request).status_code
+    return httpx2.post(url, trust_env=False, **request).status_code
 
 
 def refused(*arguments):
     """The message of a gateway that does not start."""
     served = Served([*LOUVER, "--http", "127.0.0.1:0", *arguments])
     try:
-        assert served.ends(30) == 2
+        assert served.ends() == 2
     finally:
         served.close()
     assert "Traceback" not in "".join(served.said)
@@ -202,7 +202,7 @@ def test_a_start_that_fails_makes_no_token(tmp_path):
     with guarded("--example") as served:
         address = served.url.removeprefix("http://").removesuffix("/mcp")
         done = Served([*LOUVER, "--http", address, *options("gateway", tmp_path)])
-        assert done.ends(30) == 2
+        assert done.ends() == 2
         done.close()
         assert list(served.file.parent.iterdir()) == [served.file]
 

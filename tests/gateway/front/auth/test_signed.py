@@ -4,7 +4,6 @@ import base64
 import hashlib
 import hmac
 import json
-import time
 
 import jwt
 import pytest
@@ -65,7 +64,7 @@ GOOD = {
     "a key of one algorithm": {"algorithm": "PS256", "kid": "for PS256"},
     "no name of a key, where one fits": {"key": ed_key, "algorithm": "EdDSA", "kid": None},
     "several audiences": {"aud": ["https://other.example", RESOURCE]},
-    "expired just now": {"exp": now(20 - CLOCK_SKEW_S)},
+    "expired just now": {"exp": now(-1)},
     "an access token by its type": {"headers": {"typ": "at+jwt"}, "nonce": "n"},
     "an access token by its type in full": {"headers": {"typ": "application/at+JWT"}},
     "an access token of Keycloak": {"typ": "Bearer", "nonce": "n"},
@@ -79,11 +78,11 @@ GOOD = {
 async def test_a_good_token_says_whose_it_is(keys, said):
     """RFC 9068 section 4."""
     made = {name: value() if name == "key" else value for name, value in said.items()}
-    found = await verifier(keys).verify_token(signed(**made))
+    found = await verifier(keys).verify_token(token := signed(**made))
     assert (found.subject, found.client_id, found.scopes) == ("ann", "desk", ["read", "write"])
     assert found.claims == {"iss": ISSUER, "roles": []}
     assert found.token == ""
-    assert found.expires_at > time.time()
+    assert found.expires_at == jwt.decode(token, options={"verify_signature": False})["exp"] + CLOCK_SKEW_S
 
 
 def as_secret(key):
