@@ -10,10 +10,11 @@ from fixtures.failsafe import A_WHILE_S, FAILSAFE_S
 from fixtures.forking import PYTHON
 from fixtures.process import http_process
 from gateway.gateways import gateway
-from louver_conformance import session
+from louver_conformance import session, validator_process
 from louver_conformance.fixture import Fixture
 from louver_conformance.run import run, with_baseline
 from louver_conformance.session import Target
+from louver_conformance.validator_process import ValidatorProcess
 from stock.run import python_with
 
 HERE = Path(__file__).parent
@@ -293,8 +294,16 @@ async def test_whatever_a_server_answers_is_a_failure_of_checks(method):
     assert not report.is_passed
 
 
-async def test_a_schema_that_cannot_be_judged_fails_in_time():
+async def test_a_schema_that_cannot_be_judged_fails_in_time(monkeypatch):
     """Ours: it refers to itself twice, forty levels deep."""
+    accepts = ValidatorProcess.accepts
+
+    async def impatient(self, schema, *values):
+        is_bomb = "#/$defs/l0" in str(schema)
+        monkeypatch.setattr(validator_process, "VALIDATION_TIMEOUT_S", A_WHILE_S if is_bomb else FAILSAFE_S)
+        return await accepts(self, schema, *values)
+
+    monkeypatch.setattr(ValidatorProcess, "accepts", impatient)
     bomb = (
         "def schema(self, plan, kept):\n"
         "  names = {f'l{n}': {'allOf': [{'$ref': f'#/$defs/l{n + 1}'}] * 2} for n in range(40)}\n"
