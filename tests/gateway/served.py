@@ -143,13 +143,14 @@ def at_a_url(name, *arguments):
 
 
 def children(pid):
-    """The processes that a process has started, as they are now: id -> command line."""
+    """The processes that a process has started, or forks of them, as they are now: id -> command line."""
     found, pid = {}, fork_of(pid)
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             state, parent = stat.read_text().rpartition(")")[2].split()[:2]
             if int(parent) == pid and state != "Z":
-                found[int(stat.parent.name)] = (stat.parent / "cmdline").read_text().replace("\0", " ")
+                command = (stat.parent / "cmdline").read_text().replace("\0", " ")
+                found[fork_of(int(stat.parent.name))] = command
         except (FileNotFoundError, ProcessLookupError):
             continue
     return found

@@ -70,6 +70,9 @@ for line in sys.stdin:
     asked = json.loads(line)
     if "id" in asked and (answer := answers.get(asked["method"])) is not None:
         print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
+    if asked["method"] == "server/discover":
+        error = {"code": -32601, "message": "Method not found"}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}), flush=True)
     if asked["method"] == "tools/list":
         answers.pop("tools/list", None)
 """

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, closing
 import pytest
 
 from fixtures.failsafe import FAILSAFE_S, until
+from fixtures.forking import fork_of
 from gateway.gateways import LOUVER
 from gateway.raw import STATELESS, raw
 from gateway.served import config, fixture, serving
@@ -75,7 +76,7 @@ async def over_http(options):
 @asynccontextmanager
 async def over_stdio(options):
     async with raw([*LOUVER, *options], STATELESS) as client:
-        yield client, client.process.pid
+        yield client, fork_of(client.process.pid)
 
 
 TRANSPORTS = pytest.mark.parametrize("over", [over_http, over_stdio])
