@@ -54,6 +54,9 @@ STATES = Path(tempfile.mkdtemp(prefix="louver-states-"))
 atexit.register(shutil.rmtree, STATES, ignore_errors=True)
 _numbers = count(1)
 
+# Here: the conftest of a folder may start the fork server, or import Louver.
+stalls.install(STATES / "stalls")
+
 EVERYDAY = pytest.StashKey[int]()
 """How many tests the everyday run has, of those that were found."""
 
@@ -74,7 +77,6 @@ def pytest_xdist_auto_num_workers():
 def pytest_configure(config):
     settings.load_profile("deep" if config.option.deep else "everyday")
     failsafe.lift()
-    stalls.install()
 
 
 def pytest_collectstart(collector):
@@ -153,13 +155,16 @@ def by_words(monkeypatch):
 
 @pytest.fixture(scope="session")
 def anyio_backend():
-    return "asyncio", {"loop_factory": stalls.watched_loop}
+    return "asyncio", {"loop_factory": stalls.TurnLoop}
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item):
-    stalls.LONG.clear()
-    result = yield
-    if stalls.LONG and item.get_closest_marker("may_stall") is None:
-        pytest.fail("\n".join(f"a turn of the event loop took {turn}" for turn in stalls.LONG))
-    return result
+def pytest_runtest_call():
+    with stalls.judged():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown():
+    with stalls.judged():
+        return (yield)

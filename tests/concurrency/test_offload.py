@@ -104,7 +104,6 @@ async def test_what_is_given_up_ends_with_the_thing_that_is_being_made(by_scope)
     assert (scope.cancelled_caught, making.cancelled()) == (by_scope, not by_scope)
 
 
-@pytest.mark.may_stall("the SDK makes a list of 2,000 tools at once")
 async def test_lists_that_are_looked_at_in_turns_are_learnt_in_the_order_in_which_they_came():
     """Ours: a list that has come before a change does not undo what was read after it."""
     asked = asyncio.Event()

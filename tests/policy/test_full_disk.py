@@ -19,7 +19,7 @@ from gateway.raw import STATELESS, raw
 from gateway.served import config, fixture, serving
 from louver.steps.audit.report import AuditReport
 
-pytestmark = [pytest.mark.anyio, pytest.mark.may_stall("the test reads the records itself")]
+pytestmark = pytest.mark.anyio
 
 AT_ONCE = 8
 RULES = {"rules": [{"name": "all", "allow": ["id"]}]}

@@ -36,7 +36,6 @@ async def traced(client, calls):
     return tracemalloc.get_traced_memory()[0]
 
 
-@pytest.mark.may_stall("memory is traced, which makes all slower")
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 @pytest.mark.parametrize("calls", [500, pytest.param(2500, marks=pytest.mark.deep)])
 async def test_calls_leave_nothing(era, calls, tmp_path, monkeypatch):

@@ -23,7 +23,6 @@ pytestmark = pytest.mark.anyio
 attached = partial(attached_over_streams, streams=False)
 connect = partial(connected_over_streams, streams=False)
 
-CROWD = pytest.mark.may_stall("a turn is the sum of many callers in one process")
 MANY = pytest.mark.parametrize("many", [50, pytest.param(200, marks=pytest.mark.deep)])
 """Sessions of the protocol, or principals, at once."""
 
@@ -142,7 +141,6 @@ async def at_once(sessions, seed):
     return wrong
 
 
-@CROWD
 @MANY
 async def test_sessions_at_once_are_kept_apart(many):
     """000 criterion 8: connections of 2025-11-25, interleaved."""
@@ -154,7 +152,6 @@ async def test_sessions_at_once_are_kept_apart(many):
     assert len(made.calls) > many
 
 
-@CROWD
 @MANY
 async def test_principals_at_once_are_kept_apart(era, many):
     """DISCLOSURE: each over a connection of its own, some over one; a grant never serves another."""

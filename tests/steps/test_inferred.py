@@ -199,7 +199,6 @@ async def test_one_answer_does_not_know_which_fields_there_can_be(era, strict):
     assert receipt_of(answer).keys().isdisjoint({"unmatched", "suggestions"})
 
 
-@pytest.mark.may_stall("the test makes a plan itself")
 async def test_a_request_is_refused_before_a_tool_without_a_schema_runs(era):
     """Ours: for every place where its output may stand."""
     # Half of these paths begin with `content`. Only within it do they all meet, and are too many.

@@ -317,6 +317,14 @@ def alone(**louver):
     return gateway, answers
 
 
+async def test_keys_are_ready_before_the_first_session(monkeypatch):
+    """The SDK with cryptography was imported while a client waited for its session, up to a second."""
+    made = []
+    monkeypatch.setattr(replicas, "SessionSeal", made.append)
+    McpEndpoint(alone()[0])
+    assert made == [(KEY,)]
+
+
 @pytest.mark.whole
 @pytest.mark.parametrize("by", ["keys", "time"])
 async def test_a_stream_is_resumed_though_the_tag_of_the_replica_has_changed(monkeypatch, by):

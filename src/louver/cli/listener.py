@@ -83,7 +83,7 @@ class HttpListener:
         # Imported here, as below: most gateways have none.
         from louver.gateway.front.access_log import AccessLog
 
-        output = logs.LineOutput()
+        output = logs.LineOutput(sys.stdout)
         lifetime.callback(output.close)
         return AccessLog(app, output.write)
 

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections import deque
 from contextlib import suppress
 from queue import Full, Queue
 from threading import Thread
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from louver.concurrency.budget import Tally
 from louver.core.json import compact
 from louver.core.moment import moment
 from louver.gateway.back.upstreams import LOGGER_PREFIX
+
+if TYPE_CHECKING:
+    from typing import TextIO
 
 LAST_WORDS = 10
 """Last lines of a server's standard error that are shown if the server is unavailable."""
@@ -93,11 +95,12 @@ class _Json(logging.Formatter):
 
 
 class LineOutput:
-    """Lines to standard output, by a thread: a reader that stops delays nobody; what it does not read is dropped."""
+    """Lines to a standard stream, by a thread: a reader that stops delays nobody; what it does not read is dropped."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
         self._lines = Queue[bytes | None](MAX_UNWRITTEN_LINES)
-        self._dropped = Tally(logger, "lines for standard output that are dropped")
+        self._dropped = Tally(logger, "lines of output that are dropped")
         # A daemon: a process ends, also if nobody reads.
         self._thread = Thread(target=self._write, daemon=True)
         self._thread.start()
@@ -118,4 +121,4 @@ class LineOutput:
         while (line := self._lines.get()) is not None:
             # The reader may have ended; clients are served all the same.
             with suppress(OSError):
-                os.write(sys.stdout.fileno(), line)
+                os.write(self._stream.fileno(), line)

@@ -261,8 +261,12 @@ class Gateway:
 
     async def reconfigure(self, config: Config) -> None:
         """Switch to another configuration, but for its `state`; unchanged upstreams keep their sessions."""
+        await self._records.prepare(config)
         clients = self._upstreams.clients
-        replaced_scripts = self._apply(replace(config, state=self._config.state))
+        try:
+            replaced_scripts = self._apply(replace(config, state=self._config.state))
+        finally:
+            await self._records.discard()
         self._records.start_shipping()
         await self._wait_closed(*replaced_scripts)
         for change in sorted(LIST_CHANGED_METHODS):
@@ -338,8 +342,7 @@ class Gateway:
         files = Files(config, self._server_name, self._learned)
         login_steps = self._logins.steps(config.upstreams)
         retained = self._pipeline.retained_for(config)
-        self._records.open_audit(config.audit)
-        self._records.count_savings(config)
+        use = self._records.switch(config)
         self._state.reconfigure(config)
         self._upstreams.reconfigure(config, self._max_processes(config))
         self._config = config
@@ -361,7 +364,7 @@ class Gateway:
         )
         records = self._records
         return self._pipeline.build(
-            config, files, retained, self.upstreams, self._routes, records.audit, records.savings, records.use
+            config, files, retained, self.upstreams, self._routes, records.audit, records.savings, use
         )
 
     def _with_overrides(self, config: Config) -> Config:

@@ -249,7 +249,7 @@ class Pipeline:
         routes: Routes,
         audit: AuditWriter | None,
         savings: SavingsCounter | None,
-        use: Callable[[], Use],
+        use: Use,
     ) -> list[ScriptRunner]:
         """Compose the steps for a configuration and return the scripts that it replaces."""
         # Captured now: requests are audited under these policies until the next reload.
@@ -271,8 +271,8 @@ class Pipeline:
         # Scripts and the single tool select fields in their own way: tools take no projection argument.
         is_argument_off = config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None)
         argument = "off" if is_argument_off else config.argument
-        owner_of, counted = partial(_owner_of, upstreams), use()
-        overflow = self._overflow(config, counted, upstreams) if results is None else None
+        owner_of = partial(_owner_of, upstreams)
+        overflow = self._overflow(config, use, upstreams) if results is None else None
         # The caller uses the single tool's parameters, so warnings name those.
         param_names = _PROJECTION_PARAMS if config.exposure == "gateway" else ()
         extras = ResponseExtras(
@@ -290,7 +290,7 @@ class Pipeline:
                 files.default_views,
                 files.shipped_prefixes,
                 config.argument_name,
-                _large(counted, owner_of),
+                _large(use, owner_of),
                 may_lengthen=False,
             ),
             listing=config.listing,
@@ -298,7 +298,7 @@ class Pipeline:
             extras=extras,
             descriptions=files.descriptions,
             search=None if config.exposure == "full" else self._search(config.meaning, is_single=len(upstreams) == 1),
-            disclosure=self._disclosure(config, upstreams, hosts, origins, counted),
+            disclosure=self._disclosure(config, upstreams, hosts, origins, use),
             built_in=self._built_in(config, upstreams, extras),
             policed=partial(files.policy_of, enforcers) if enforcers else None,
             audit=audit,

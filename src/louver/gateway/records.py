@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from louver.concurrency.background import BackgroundTasks
+from louver.concurrency.background import BackgroundTasks, retrieve_error
 from louver.seams import plugged_in
 from louver.steps.telemetry import metrics
 
@@ -30,43 +31,75 @@ class Shipper(Protocol):
         ...
 
 
+class _Opened(NamedTuple):
+    """What a configuration writes its calls to, and what was counted of them."""
+
+    audit: AuditWriter | None
+    shipper: Shipper | None
+    use: Use
+
+
 class Records:
     def __init__(self, savings_file: Path | None) -> None:
         self._default_savings_file = savings_file
         self._audit_settings: AuditSettings | None = None
         self._shipper: Shipper | None = None
+        self._preparing: asyncio.Task[None] | None = None
+        self._prepared: _Opened | None = None
         self._closing = BackgroundTasks(logger)
         self.audit: AuditWriter | None = None
         self.savings: SavingsCounter | None = None
         self.savings_file: Path | None = None
 
-    def open_audit(self, settings: AuditSettings | None) -> None:
-        """Open the audit log of a configuration, unless it is open; AuditFailed if it cannot be written."""
-        if settings == self._audit_settings:
-            return
-        audit, shipper = (None, None) if settings is None else _open_audit(settings)
-        if self.audit is not None:
-            self.audit.close()
-        if self._shipper is not None:
-            self._closing.start(self._shipper.close())
-        self.audit, self._audit_settings, self._shipper = audit, settings, shipper
+    async def prepare(self, config: Config) -> None:
+        """Open in a thread what `switch` needs; AuditFailed if the audit log cannot be written."""
 
-    def count_savings(self, config: Config) -> None:
-        """Count savings in the file that a configuration wants; the counters of that file are reused."""
-        file = self._default_savings_file if config.savings is None else config.savings or None
+        def work() -> None:
+            self._prepared = self._open(config)
+
+        self._preparing = asyncio.create_task(asyncio.to_thread(work))
+        self._preparing.add_done_callback(retrieve_error)
+        await asyncio.shield(self._preparing)
+
+    async def discard(self) -> None:
+        """Close what was prepared, unless `switch` has taken it."""
+        if self._preparing is not None:
+            await asyncio.wait({self._preparing})
+        opened, self._prepared = self._prepared, None
+        if opened is not None and opened.audit is not None and opened.audit is not self.audit:
+            await asyncio.to_thread(opened.audit.close)
+
+    def switch(self, config: Config) -> Use:
+        """Write what a configuration wants, and return the use of tools as counted so far."""
+        opened, self._prepared = self._prepared or self._open(config), None
+        if opened.audit is not self.audit:
+            if self.audit is not None:
+                self._closing.start(asyncio.to_thread(self.audit.close))
+            if self._shipper is not None:
+                self._closing.start(self._shipper.close())
+            self.audit, self._audit_settings, self._shipper = opened.audit, config.audit, opened.shipper
+        file = self._savings_file(config)
         if file != self.savings_file:
             if self.savings is not None:
                 self._closing.start(self.savings.close())
             self.savings, self.savings_file = None if file is None else _savings_counter(file), file
+        return opened.use
 
-    def use(self) -> Use:
-        """The use of tools as counted so far."""
-        if self.savings_file is None or not self.savings_file.exists():
-            return {}
+    def _open(self, config: Config) -> _Opened:
+        """The audit log of a configuration, unless it is open, and the use of tools, by waiting for the disk."""
+        audit, shipper = self.audit, self._shipper
+        if config.audit != self._audit_settings:
+            audit, shipper = (None, None) if config.audit is None else _open_audit(config.audit)
+        file = self._savings_file(config)
+        if file is None or not file.exists():
+            return _Opened(audit, shipper, {})
         # Lazy import, as in `_open_audit`.
         from louver.steps.savings.use import read_use
 
-        return read_use(self.savings_file)
+        return _Opened(audit, shipper, read_use(file))
+
+    def _savings_file(self, config: Config) -> Path | None:
+        return self._default_savings_file if config.savings is None else config.savings or None
 
     def start_shipping(self) -> None:
         if self._shipper is not None:
@@ -74,8 +107,9 @@ class Records:
 
     async def close(self) -> None:
         """Close the audit log, and write the last savings."""
+        await self.discard()
         if self.audit is not None:
-            self.audit.close()
+            await asyncio.to_thread(self.audit.close)
         if self._shipper is not None:
             await self._shipper.close()
         await self._closing.wait()

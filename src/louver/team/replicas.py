@@ -53,6 +53,8 @@ class Replicas:
         self._ended: OrderedDict[str, None] = OrderedDict()  # digests of session ids
         self._client: ReplicaClient | None = None
         self._sessions = sessions
+        # Made now: it imports the SDK with cryptography, for which the first client of a session would wait.
+        self._seal_of(gateway.replica.keys)
         if gateway.state is not None:
             gateway.state.on(_ENDED, self._on_ended)
             gateway.state.on(_CANCELLED, sessions.cancel_elsewhere)

@@ -110,7 +110,6 @@ async def fails(server, tmp_path, puppet=None, url=None):
     return raised.value.message
 
 
-@pytest.mark.may_stall("a client of httpx2 reads the certificates of the machine")
 async def test_a_server_that_does_as_it_should_is_logged_in_to(tmp_path):
     """The cases below differ from this one by a single answer."""
     with answering() as server:

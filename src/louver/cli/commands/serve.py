@@ -327,4 +327,7 @@ async def _report_upstreams(gateway: Gateway) -> None:
         for sentence in upstreams.sentences(states):
             logger.info("%s", sentence)
         return
-    print(upstreams.lines(states), end="", file=sys.stderr, flush=True)
+    # Nobody may read the pipe.
+    output = logs.LineOutput(sys.stderr)
+    output.write(upstreams.lines(states).encode(errors="backslashreplace"))
+    await asyncio.to_thread(output.close)

@@ -176,8 +176,7 @@ class AuditWriter:
         await asyncio.shield(asyncio.wrap_future(flushed))
 
     def close(self) -> None:
-        """Write pending records, and close the file."""
-        self._thread.shutdown()
+        """Write pending records, and close the file; its thread ends with this object, as a record may still come."""
         with self._lock:
             if self._database is not None:
                 if self._pending or self._delayed:

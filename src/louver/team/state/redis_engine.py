@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final, cast
 
+import redis
 from limits import RateLimitItemPerMinute
 from limits.aio.storage import RedisStorage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
@@ -27,13 +28,19 @@ _CHANNEL: Final = f"{_PREFIX}:messages"
 _REMOVE: Final = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end"
 
 
+def _driver() -> dict[str, Any]:
+    """What connections tell of the client: each would look its version up in the folder of all packages."""
+    made = getattr(redis, "DriverInfo", None)
+    return {} if made is None else {"driver_info": made()}
+
+
 class RedisEngine:
     failures = (RedisError,)
     refusals = (ResponseError,)
 
     def __init__(self, url: str) -> None:
         # One retry: a connection of the pool may be from before a restart of the store.
-        options: dict[str, Any] = {"socket_connect_timeout": STATE_ANSWER_S, "protocol": 2}
+        options: dict[str, Any] = {"socket_connect_timeout": STATE_ANSWER_S, "protocol": 2, **_driver()}
         self._client = _Redis.from_url(url, **options, socket_timeout=STATE_ANSWER_S, retry=Retry(NoBackoff(), 1))
         # It connects only when it is used: an option that it does not know would fail then.
         self._client.connection_pool.make_connection()
