@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from louver.core import json as json_module
@@ -14,6 +14,7 @@ from louver.core.json import (
     UNSURE,
     NotJson,
     canonical,
+    check_encodable,
     compact,
     digest,
     holds_more,
@@ -117,6 +118,7 @@ _VALUES = st.recursive(
 
 
 @given(_VALUES, st.booleans())
+@example(["\\", '"[', [1]], False)
 def test_what_a_text_is_made_of_is_counted_without_reading_it(value: Any, ascii_only: bool):
     """Ours: whatever the texts in it hold, and however they are escaped."""
     raw = json.dumps(value, ensure_ascii=ascii_only).encode()
@@ -135,6 +137,14 @@ def test_what_a_text_is_made_of_is_counted_without_reading_it(value: Any, ascii_
 def test_text_is_written_so_that_it_is_read_as_it_was(value):
     """Also what msgspec does not write."""
     assert json.loads(compact(value)) == value
+
+
+def test_a_value_with_half_a_surrogate_pair_is_told_from_what_can_be_sent():
+    """Ours: in a text or in a name, however deep; a whole pair is a letter like any other."""
+    check_encodable({"a": ["é", "😀", None, 1.5]})
+    for value in ("\ud83d", {"a": ["\ude00"]}, [{"\ud83d": 1}]):
+        with pytest.raises(UnicodeEncodeError):
+            check_encodable(value)
 
 
 @pytest.mark.parametrize(
@@ -212,6 +222,13 @@ def test_the_fast_reader_takes_no_member_that_stands_twice(text):
     value = parse_fast(text.encode(), MAX_JSON_DEPTH)
     if value is not UNSURE:
         assert_same(value, strictly(text))
+
+
+def test_fractions_beside_what_the_fast_reader_leaves_are_read():
+    """Ours: a long integer makes the strict reader read all of the text."""
+    text = "[1.5, -2e-3, 12345678901234567890123]"
+    assert parse_fast(text.encode(), MAX_JSON_DEPTH) is UNSURE
+    assert_same(parse(text), [1.5, -0.002, 12345678901234567890123])
 
 
 def assert_same(value, other):

@@ -21,7 +21,7 @@ def test_the_longest_is_found_and_told_by_its_path():
     assert (str(found.path), found.items) == ("page.rows", VALUE["page"]["rows"])
     assert str(longest(VALUE, within_arrays=True).path) == "page.rows.tags"
     assert longest([1], within_arrays=False).names == ()
-    assert longest({"a": {"b": 1}}, within_arrays=True) is None
+    assert longest({"a": {"b": 1}}, within_arrays=True) is longest(7, within_arrays=True) is None
 
 
 def test_other_elements_stand_in_its_place():

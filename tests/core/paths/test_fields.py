@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from louver.core.paths.find import MAX_AUDITED_FIELDS, fields_of
@@ -73,6 +73,7 @@ def walked(part: Any, steps: tuple[Any, ...] = ()):
 
 
 @given(values.filter(bool))
+@example([{"total": 1, "x": 2}, {"total": 3, "y": [4]}])
 def test_all_parts_of_a_path_have_its_fields(value: Any):
     """Ours: rows that have other members, empty ones, and scalars among them."""
     assert fields_of(value, NAMES) == tuple(sorted(set(walked(value))))

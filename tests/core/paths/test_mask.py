@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
+from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask, mask_steps
 from louver.core.paths.path import FieldPath
 from louver.errors import ProjectionLimit
 from louver.limits import MAX_MASK_STATES
@@ -116,6 +116,14 @@ def test_few_states_that_are_wide_are_refused_for_their_steps(monkeypatch: pytes
     monkeypatch.setattr("louver.core.paths.mask.MAX_MASK_STEPS", 100)
     with pytest.raises(ProjectionLimit):
         exclude_mask(wild(10, 8))
+
+
+def test_the_steps_of_a_mask_are_counted_as_far_as_asked():
+    """TRUST.md, row 17: the cost is known before it is paid; past `most` it is not paid."""
+    for texts, exclude, steps in ((["*.a", "*.b"], False, 9), (["a.*.b", "**.c"], True, 18), ([], True, 1)):
+        assert mask_steps(paths(*texts), steps, exclude=exclude) == steps
+        assert mask_steps(paths(*texts), steps - 1, exclude=exclude) is None
+    assert mask_steps(wild(24, 30), 2_000, exclude=False) is None
 
 
 def test_the_greatest_request_without_wildcards_is_one_state_a_prefix():

@@ -125,6 +125,19 @@ def test_json_text_is_denied_with_the_wrapper_and_without_it(path: str, said: st
         assert "078" not in str(visible(rule(**{said: path}), schema=None, wrapper="result").of(value))
 
 
+def test_text_that_begins_with_the_wrapper_is_denied_in_it_and_beside():
+    """TRUST.md, row 13: a denied path is read from the text's root too; an allowed one means what it says."""
+    value = {"content": {"id": 1, "ssn": "078"}, "id": 2, "ssn": "079"}
+    schema = {"type": "object", "properties": {"content": PERSON, "id": True, "ssn": True}}
+    for said in ("deny", "mask", "hash"):
+        seen = visible(rule(**{said: "content.ssn"}), schema=schema, wrapper="content").of(value)
+        assert seen["content"].get("ssn") != "078"
+        assert seen.get("ssn") != "079"
+    assert visible(rule(deny="ssn"), schema=schema, wrapper="content").of(value)["content"] == value["content"]
+    allowing = rule(allow="content.id ssn", deny="content.ssn")
+    assert visible(allowing, schema=schema, wrapper="content").of(value) == {"content": {"id": 1}}
+
+
 def test_a_schema_tells_nothing_that_is_denied():
     """PRIVACY.md, P6: properties, required, dependent*, definitions, enum, const, patterns."""
     schema = {

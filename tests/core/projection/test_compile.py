@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from louver import Projection, compile_projection
@@ -18,7 +18,7 @@ from louver.core.paths.path import FieldPath
 from louver.core.project import project
 from louver.core.projection.compile import Compiled
 from louver.core.projection.specialise import FIRST_CALLS, MAX_GENERATIONS
-from louver.limits import MAX_SEGMENTS
+from louver.limits import MAX_GENERATED_LOOPS, MAX_SEGMENTS
 
 NAMES = ["a", "b", "c", "d", "'+__import__('os').getcwd()+'", "{x}", "\\", "\n", "é"]
 ISSUE = {"id": 1, "title": "t", "body": "x", "user": {"login": "l", "id": 2}, "labels": [{"name": "n", "color": "c"}]}
@@ -68,6 +68,7 @@ def test_an_include_is_the_same_in_every_form(fields: list[FieldPath], seen: lis
 
 
 @given(st.lists(paths | deep, min_size=1, max_size=4), st.lists(values, min_size=1, max_size=6))
+@example([FieldPath(("a",), deep=True)], [7, {"a": 1, "b": {"a": 2}}])
 def test_an_exclude_is_the_same_in_every_form(fields: list[FieldPath], seen: list[Any]):
     """The interpreter is the oracle."""
     mask = exclude_mask(fields)
@@ -189,6 +190,18 @@ def test_a_wide_plan_stays_with_the_closures():
     compiled = made(mask, value)
     assert not compiled.is_special
     same(compiled, mask, value)
+
+
+def test_more_loops_within_loops_than_python_has_stay_with_the_closures():
+    """Ours: code has as many as fit, and any number of them one after the other."""
+    value: Any = [{"a": 1, "b": 2}, {"b": 3}]
+    for loops in range(1, MAX_GENERATED_LOOPS + 2):
+        compiled = made(include("a"), value)
+        assert compiled.is_special is (loops <= MAX_GENERATED_LOOPS)
+        same(compiled, include("a"), value)
+        value = [value]
+    names = [f"n{number}" for number in range(MAX_GENERATED_LOOPS + 1)]
+    assert made(include(*(f"{name}.a" for name in names)), {name: [{"a": 1}, {}] for name in names}).is_special
 
 
 @pytest.mark.parametrize("mask", [ALL, NONE])

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from louver import Projection, compile_projection
@@ -50,6 +50,7 @@ def same(kept: bytes, expected: Any) -> None:
 
 
 @given(st.lists(paths, min_size=1, max_size=4), st.lists(values, min_size=1, max_size=6), spaces)
+@example([FieldPath(("a", "b")), FieldPath(("c",))], [{"a": 7}], None)
 def test_an_include_of_text_is_what_the_interpreter_keeps(fields: list[FieldPath], seen: list[Any], indent: int | None):
     """The interpreter is the oracle."""
     plan = Plan(Projection("include", tuple(fields)), tuple(fields), (), (), None)
@@ -75,6 +76,7 @@ def test_text_in_the_wrapper_is_kept_as_its_value_is(chosen: list[FieldPath], le
 
 
 @given(values)
+@example(["\ud800", 10**30])
 def test_text_that_was_read_and_written_is_the_same_value(value: Any):
     """Lone surrogates, large numbers and all."""
     assert json.loads(written(read(text_of(value)))) == value

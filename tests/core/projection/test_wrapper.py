@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from louver.core.projection.plan import Plan, compile_projection
+from louver.core.projection.plan import Plan, compile_beside_text, compile_projection, first_names
 from louver.core.projection.request import Projection
 from louver.core.projection.view import Views
-from louver.core.wrapper import as_object
+from louver.core.wrapper import as_object, schema_with_text
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "token": {"type": "string"}}}
 OPEN = {
@@ -158,6 +158,37 @@ def test_a_place_from_the_root_is_not_within_the_wrapper():
     beside = {**within, "token": {"name": "Bob"}}
     assert plan(beside) == {**within, "token": {"n": "Bob"}}
     assert plan.for_value(beside).shaped == {"select": {"n": "name"}, "at": "/token"}
+
+
+@pytest.mark.parametrize("wrapper", ["result", "content"])
+def test_beside_json_text_an_include_takes_the_own_member_and_an_exclude_leaves_out_both(wrapper: str):
+    """TRUST.md, row 13: the string is parsed, and members stand next to it."""
+    people = [{"name": "Ann", "token": "t1"}]
+    value = {wrapper: people, "token": "t2"}
+    views = Views.read({"v": {"include": ["name"], "exclude": ["/token"]}}, ["token"])
+    for request, names, left in (
+        (Projection.include("token"), {"token"}, {"token": "t2"}),
+        (Projection.include("name", f"{wrapper}.token"), {"name", wrapper, "token"}, value),
+        (Projection.exclude("token"), set[str](), {wrapper: [{"name": "Ann"}]}),
+        (Projection.view("v"), {"name", "token"}, {wrapper: [{"name": "Ann"}]}),
+    ):
+        assert first_names(request, views) == names
+        assert compile_beside_text(request, views, wrapper, frozenset(names & value.keys()))(value) == left
+    assert compile_beside_text(Projection.include("token"), Views(), wrapper, frozenset())(value) == {
+        wrapper: [{"token": "t1"}]
+    }
+
+
+def test_a_schema_says_of_a_structure_that_is_sent_as_text_what_the_text_holds():
+    """Ours: other members stay, and a schema that does not know the wrapper stays as it is."""
+    text = {"type": "string", "contentMediaType": "application/json", "contentSchema": OPEN["properties"]["result"]}
+    schema = {**OPEN, "properties": {**OPEN["properties"], "token": {"const": "t2"}}}
+    told = schema_with_text(schema, "result")
+    assert told == {**schema, "properties": {"result": text, "token": {"const": "t2"}}}
+    assert Draft202012Validator(told).is_valid({"result": '[{"name": "Ann"}]', "token": "t2"})
+    assert not Draft202012Validator(told).is_valid(OBJECT)
+    for other in (True, {}, {"properties": True}, OPEN):
+        assert schema_with_text(other, "content") is other
 
 
 def test_an_output_that_is_no_object_is_put_into_the_wrapper():
