@@ -210,6 +210,36 @@ async def test_an_authorization_server_that_is_away_does_not_end_the_login(serve
                 pass  # an attempt with the old one may be under way
 
 
+async def test_what_becomes_of_an_earlier_login_is_no_matter_of_a_new_one(server, tmp_path, clock):
+    """Ours: a renewal that was under way failed the first request with a login that had just been made."""
+    arrived, ended = asyncio.Event(), asyncio.Event()
+
+    async def hold(_reader, writer):
+        arrived.set()
+        await ended.wait()
+        writer.close()
+
+    async with (
+        logged_in(server, tmp_path, clock) as credentials,
+        await asyncio.start_server(hold, "127.0.0.1") as silent,
+        asyncio.timeout(FAILSAFE_S),
+    ):
+        store = LoginFolder(tmp_path)
+        login = await store.read(server.login_id)
+        url = AnyHttpUrl(f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}/token")
+        held = login.metadata.model_copy(update={"token_endpoint": url})
+        await store.write(server.login_id, login.model_copy(update={"metadata": held}))
+        clock.now += HOUR
+        first = asyncio.create_task(failure_of(credentials))
+        await arrived.wait()
+        await store.write(server.login_id, login)
+        second = asyncio.create_task(credentials.headers())
+        await asyncio.sleep(A_WHILE_S)
+        ended.set()
+        assert await second
+        await first
+
+
 async def test_a_login_that_stays_due_is_not_looked_at_all_the_time(tmp_path, clock):
     """Ours: its authorization server is away."""
     looked = []

@@ -54,6 +54,7 @@ class LoginCredentials:
         self._is_required = server.logs_in_callers  # or the server has asked for a login
         self._backoff = Backoff()
         self._replacing: asyncio.Task[Login] | None = None
+        self._being_replaced: Login | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._tasks = BackgroundTasks(logger)
 
@@ -169,7 +170,11 @@ class LoginCredentials:
 
     async def _replaced(self, old: Login | None, challenge: str | None) -> Login:
         """The login that replaces an old one: one attempt for all requests that wait, cancelled by none of them."""
+        if self._replacing is not None and self._being_replaced is not old:
+            # What becomes of an earlier login says nothing of this one.
+            await asyncio.wait({self._replacing})
         if self._replacing is None or self._replacing.done():
+            self._being_replaced = old
             self._replacing = asyncio.create_task(self._replace(old, challenge))
             self._replacing.add_done_callback(retrieve_error)
         return await asyncio.shield(self._replacing)
