@@ -5,7 +5,9 @@
 That command answers each line on its standard input with the entries since the line before, as JSON in one line; the
 line `modules` with the names of Louver's modules that are imported.
 
-A comprehension is no function of its own, and generated code has no file: neither is an entry or a counted frame.
+A comprehension is no function of its own, and generated code has no file: neither is an entry or a counted frame. What
+varies from call to call is one entry each: the walk of a policy over a value, and the audit's commit in its thread. Of
+other threads nothing is recorded.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import louver
 from louver.cli import main
+from louver.gateway.front import endpoint, sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(louver.__file__).parent
 _WATCH = PACKAGE / "concurrency" / "stalls.py"
+WALK = "Visibility.of"
+COMMIT = "AuditWriter._commit"
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
 _LOOP = asyncio.Runner.run.__code__
 """Below it on the stack are frames of the command, not of a request."""
@@ -49,17 +54,26 @@ class Entry(NamedTuple):
 
 
 class Recorder:
-    """A profile function (`sys.setprofile`) that records entries."""
+    """A profile function (`sys.setprofile`) that records entries of this thread."""
 
     def __init__(self) -> None:
+        self._thread = threading.get_ident()
+        self._walk: FrameType | None = None
         self._entries: list[Entry] = []
         self._received: int | None = None
         self._sent: int | None = None
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         """Record an event."""
-        if event == "call" and (file := _file(frame)) is not None:
+        if threading.get_ident() != self._thread and frame.f_code.co_qualname != COMMIT:
+            return
+        if self._walk is not None:
+            if event == "return" and frame is self._walk:
+                self._walk = None
+        elif event == "call" and (file := _file(frame)) is not None:
             self._entries.append(Entry(file, frame.f_code.co_qualname, _depth(frame)))
+            if frame.f_code.co_qualname == WALK:
+                self._walk = frame
         elif event == "c_call" and _is_tcp(argument, "send", "sendmsg"):
             self._sent = len(self._entries)
         elif event == "c_call" and self._received is None and _is_tcp(argument, "recv", "recv_into"):
@@ -74,7 +88,7 @@ class Recorder:
 
 @contextmanager
 def recording() -> Iterator[Recorder]:
-    """Record this thread, and the threads that start in the block."""
+    """Record this thread, and of those that start in the block the audit's commit."""
     recorder = Recorder()
     before, before_in_threads = sys.getprofile(), threading.getprofile()
     threading.setprofile(recorder)
@@ -119,6 +133,8 @@ def _answer_lines(recorder: Recorder) -> None:
 
 
 if __name__ == "__main__":
+    # On a slow machine, too, an answer comes at once.
+    sessions.BEGIN_AFTER_S = endpoint.WATCH_AFTER_S = 60.0
     with recording() as recorder:
         threading.Thread(target=_answer_lines, args=[recorder], daemon=True).start()
         sys.exit(main())

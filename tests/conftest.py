@@ -13,8 +13,11 @@ import faulthandler
 import gc
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
+import tomllib
+from functools import wraps
 from itertools import count, pairwise
 from pathlib import Path
 from zlib import crc32
@@ -63,6 +66,9 @@ EVERYDAY = pytest.StashKey[int]()
 LEFT_OUT = pytest.StashKey[int]()
 """How many tests the everyday run leaves to `--deep`."""
 
+STARTED = pytest.StashKey[int]()
+"""How many processes tests have started, forks included: they cost more than anything else."""
+
 
 def pytest_addoption(parser):
     parser.addoption("--deep", action="store_true", help="run what an everyday run leaves out, and only that")
@@ -77,6 +83,19 @@ def pytest_xdist_auto_num_workers():
 def pytest_configure(config):
     settings.load_profile("deep" if config.option.deep else "everyday")
     failsafe.lift()
+    _count_processes(config)
+
+
+def _count_processes(config):
+    config.stash[STARTED] = 0
+    start = subprocess.Popen.__init__
+
+    @wraps(start)
+    def counted(*arguments, **options):
+        config.stash[STARTED] += 1
+        start(*arguments, **options)
+
+    subprocess.Popen.__init__ = counted
 
 
 def pytest_collectstart(collector):
@@ -131,20 +150,37 @@ def pytest_runtest_setup(item):
         faulthandler.cancel_dump_traceback_later()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session):
+    stash = session.config.stash
     if (output := getattr(session.config, "workeroutput", None)) is not None:
-        output["left_out"] = session.config.stash.get(LEFT_OUT, 0)
+        output["left_out"], output["started"] = stash.get(LEFT_OUT, 0), stash[STARTED]
+    elif _starts_too_many(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _starts_too_many(config):
+    is_everyday = config.args_source is config.ArgsSource.TESTPATHS and not config.option.deep
+    return is_everyday and config.stash[STARTED] > _most_processes()
+
+
+def _most_processes():
+    return tomllib.loads(Path(__file__).with_name("budgets.toml").read_text("utf-8"))["tests"]["processes"]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
     if workeroutput := getattr(node, "workeroutput", None):
         node.config.stash[LEFT_OUT] = workeroutput["left_out"]
+        node.config.stash[STARTED] += workeroutput["started"]
 
 
 def pytest_terminal_summary(terminalreporter, config):
     if left_out := config.stash.get(LEFT_OUT, 0):
         terminalreporter.write_line(f"{left_out:,} deep tests were left out: `uv run pytest --deep` runs them.")
+    terminalreporter.write_line(f"{config.stash[STARTED]:,} processes were started.")
+    if _starts_too_many(config):
+        terminalreporter.write_line(f"red: `budgets.toml` has {_most_processes():,}", red=True)
 
 
 @pytest.fixture

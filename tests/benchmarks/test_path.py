@@ -5,10 +5,14 @@ from dataclasses import astuple
 
 import pytest
 
-from benchmarks import path
+from benchmarks import path, traced
 from benchmarks.conversation import HANDSHAKE, MODERN
 from benchmarks.traced import PACKAGE, Entry, recording
+from core.policy.test_visibility import visible
 from louver.core.json import compact
+from louver.core.paths.path import FieldPath
+from louver.core.policy.visibility import Fields, Visibility
+from louver.steps.audit.writer import AuditWriter
 
 
 def deep(row):
@@ -57,8 +61,18 @@ def test_only_functions_of_louver_are_recorded():
     assert all((PACKAGE / entry.file).is_file() for entry in entries)
 
 
-def test_the_functions_that_identify_the_caller_exist():
+def test_the_walk_of_a_policy_over_a_value_is_one_entry():
+    """*Ours*: else a path would be as long as the answer."""
+    seen = visible(Fields(deny=(FieldPath.parse("b"),)))
+    with recording() as recorder:
+        assert seen.of({"a": [1, 2, 3], "b": 1}) == {"a": [1, 2, 3]}
+    assert [entry.function for entry in recorder.take() if "policy" in entry.file] == [traced.WALK]
+
+
+def test_the_functions_that_are_counted_apart_exist():
     """*Ours*: one that was renamed would not be counted."""
+    methods = {method.__qualname__ for method in (AuditWriter._commit, Visibility.of)}
+    assert methods == {traced.COMMIT, traced.WALK}
     source = "".join(file.read_text(encoding="utf-8") for file in PACKAGE.rglob("*.py"))
     defined = set(re.findall(r"^(?:async )?def (\w+)", source, re.MULTILINE))
     assert set(path.IDENTIFYING) <= defined

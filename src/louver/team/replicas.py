@@ -53,8 +53,9 @@ class Replicas:
         self._ended: OrderedDict[str, None] = OrderedDict()  # digests of session ids
         self._client: ReplicaClient | None = None
         self._sessions = sessions
-        # Made now: it imports the SDK with cryptography, for which the first client of a session would wait.
-        self._seal_of(gateway.replica.keys)
+        # Made now: they import the SDK with cryptography and an HTTP client, for which the first session would wait.
+        if self._seal is not None:
+            self._connections()
         if gateway.state is not None:
             gateway.state.on(_ENDED, self._on_ended)
             gateway.state.on(_CANCELLED, sessions.cancel_elsewhere)
@@ -152,12 +153,15 @@ class Replicas:
         replica = self._gateway.replica
         if not url or url == replica.url or (replica.urls is not None and url not in replica.urls):
             return False
+        return await self._connections().forward(exchange, url, body)
+
+    def _connections(self) -> ReplicaClient:
         if self._client is None:
             # Imported only now: most gateways pass nothing on.
             from louver.team.replica_client import ReplicaClient
 
             self._client = ReplicaClient()
-        return await self._client.forward(exchange, url, body)
+        return self._client
 
     async def close(self) -> None:
         if self._client is not None:
