@@ -6,14 +6,13 @@ import json
 import os
 import pty
 import re
-import signal
 import subprocess
 import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from fixtures.failsafe import FAILSAFE_S
-from fixtures.forking import PYTHON, fork_of
+from fixtures.forking import PYTHON, fork_of, kill
 from gateway.gateways import LOUVER, SERVING
 from gateway.raw import PROGRAM
 
@@ -80,8 +79,7 @@ class Served:
         return fork_of(self.process.pid)
 
     def kill(self):
-        os.kill(self.pid, signal.SIGKILL)
-        self.process.wait()
+        kill(self.process)
 
     def _read(self):
         # A terminal that the process has closed cannot be read.

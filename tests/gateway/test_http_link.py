@@ -5,9 +5,7 @@ import gzip
 import logging
 import os
 import resource
-import signal
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +14,7 @@ from mcp.shared.inbound import decode_header_value
 
 from fixtures.failsafe import FAILSAFE_S, until
 from fixtures.faulty import FAULT_OF_EACH_CLASS
+from fixtures.forking import PYTHON, fork_of, kill
 from fixtures.tables import in_turn
 from gateway.links import EVERYTHING, FIXTURES, Ears, begun, call, fails, opened, turns
 from louver.concurrency.budget import BudgetByKey, PeerBudget
@@ -48,15 +47,14 @@ def served():
 
     yield start
     for process in started:
-        process.send_signal(signal.SIGCONT)
-        process.kill()
-        process.wait()
+        if process.poll() is None:
+            kill(process)
         process.stdout.close()
 
 
 @pytest.fixture
 def faulty(served):
-    return served(sys.executable, str(FIXTURES / "faulty_http.py"))
+    return served(PYTHON, str(FIXTURES / "faulty_http.py"))
 
 
 @pytest.fixture
@@ -413,7 +411,7 @@ async def test_an_answer_that_comes_too_late_harms_nobody(session, ears, server,
     """Ours: the upstream has gone while its question was asked."""
 
     async def kill(params):
-        server.kill()
+        kill(server)
         server.wait()
         return {}
 
@@ -507,7 +505,7 @@ async def test_an_upstream_that_goes_while_a_stream_waits_is_told(session, serve
     """Ours: it may be there again after the first attempt, but not after the fifth."""
     waiting = await begun(call(session, "reconnect", retry=10))
     await seen(session, "closed")
-    server.kill()
+    kill(server)
     await fails(waiting, UpstreamUnavailable)
 
 
@@ -777,7 +775,7 @@ async def test_a_killed_server_fails_its_calls_at_once(link, server, stream):
 async def test_a_stopped_server_blocks_nobody(link, server):
     """SIGSTOP: a deadline is the caller's, and closing does not wait."""
     stopping = await begun(call(link, "stop"))
-    await until(lambda: Path(f"/proc/{server.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
+    await until(lambda: Path(f"/proc/{fork_of(server.pid)}/stat").read_text().rpartition(")")[2].split()[0] == "T")
     stopped, given_up = [await begun(call(link, "echo")) for _ in range(2)]
     for each in (stopping, given_up):
         each.cancel()

@@ -15,6 +15,7 @@ from mcp import Client, MCPError
 from mcp.client import advertise
 
 from fixtures.failsafe import FAILSAFE_S
+from fixtures.forking import PYTHON
 from gateway.configs import ENVIRON, write
 from gateway.served import FIXTURES, config, fixture, serving
 from louver.catalogue.guidance import GuidanceRule
@@ -33,7 +34,7 @@ from steps.wire import NEW, OLD, connect
 
 pytestmark = pytest.mark.anyio
 
-LARGE = (sys.executable, str(FIXTURES / "large.py"))
+LARGE = (PYTHON, str(FIXTURES / "large.py"))
 NOTE = "Rows are numbered from 0."
 PROGRAM = [advertise(PROJECTION, {})]
 RULE = {"tool": "rows", "when": {"path": "rows.id", "matches": "^0$"}, "note": NOTE}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from desk.commands.test_suggest import suggest
+from fixtures.forking import PYTHON
 from gateway.configs import ENVIRON, write
 from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
@@ -21,7 +21,7 @@ from steps.wire import NEW, connect
 
 pytestmark = pytest.mark.anyio
 
-RECORDS = (sys.executable, str(FIXTURES / "records.py"))
+RECORDS = (PYTHON, str(FIXTURES / "records.py"))
 
 
 @asynccontextmanager

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
 
 import pytest
 
 from fixtures.failsafe import FAILSAFE_S
+from fixtures.forking import kill
 from gateway.gateways import EVERYTHING
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, config, fixture, serving
@@ -235,12 +235,11 @@ async def test_a_refusal_is_logged_without_content_and_nobody_is_told(tmp_path):
 @contextmanager
 def listening(port):
     """The fixture server at a port, and its URL."""
-    command = [sys.executable, *EVERYTHING[1:], "--http", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*EVERYTHING, "--http", str(port)], stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process.stdout.readline().strip()
         finally:
-            process.kill()
+            kill(process)
 
 
 async def test_a_stream_that_breaks_is_taken_up_again(tmp_path):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
-import sys
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from urllib.parse import urlsplit
 
 import pytest
 
 from fixtures.failsafe import FAILSAFE_S, OF_FORKS
+from fixtures.forking import kill
 from gateway.gateways import EVERYTHING, LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, config, fixture, serving
@@ -155,12 +155,11 @@ async def test_of_a_server_alone_nothing_is_told(tmp_path):
 @contextmanager
 def listening(port):
     """The fixture server at a port, and its URL."""
-    command = [sys.executable, *EVERYTHING[1:], "--http", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([*EVERYTHING, "--http", str(port)], stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process.stdout.readline().strip()
         finally:
-            process.kill()
+            kill(process)
 
 
 @every_era

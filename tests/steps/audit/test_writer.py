@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from fixtures.failsafe import FAILSAFE_S
+from fixtures.forking import PYTHON
 from louver.errors import AuditFailed, InvalidInput
 from louver.policy.principal import NOBODY, Principal
 from louver.steps.audit.report import AuditReport
@@ -25,7 +26,7 @@ from steps.threads import Begun, Work
 
 pytestmark = pytest.mark.anyio
 
-WRITER = [sys.executable, str(Path(__file__).parents[1] / "audited.py")]
+WRITER = [PYTHON, str(Path(__file__).parents[1] / "audited.py")]
 
 
 @pytest.fixture
@@ -248,7 +249,7 @@ from steps.audited import record
 
 async def main():
     audit = AuditWriter(sys.argv[1])
-    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, resource.RLIM_INFINITY))
     for number in range(100):
         try:
             await audit.write(record(correlation=str(number)))
@@ -257,6 +258,8 @@ async def main():
         print(number, flush=True)
     else:
         sys.exit("nothing has failed")
+    # What coverage writes at the end is whole.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 asyncio.run(main())
 """

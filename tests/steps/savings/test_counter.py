@@ -7,13 +7,13 @@ import signal
 import sqlite3
 import stat
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from fixtures.failsafe import until
+from fixtures.forking import PYTHON
 from louver.errors import InvalidInput
 from louver.limits import MAX_READ_ON_LOOP, MAX_SAVINGS_KEYS
 from louver.steps.audit.writer import AuditWriter
@@ -29,7 +29,7 @@ from steps.savings.counting import TEXT, count
 
 pytestmark = pytest.mark.anyio
 
-COUNTING = [sys.executable, str(Path(__file__).parent / "counting.py")]
+COUNTING = [PYTHON, str(Path(__file__).parent / "counting.py")]
 SMALL = {"content": [{"type": "text", "text": "xy"}]}
 
 

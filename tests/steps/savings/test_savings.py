@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from contextlib import asynccontextmanager, suppress
 
 import pytest
 from mcp import Client, MCPError
 
 from fixtures import records
+from fixtures.forking import PYTHON
 from gateway.front.auth.guarded import bearing, token_file
 from gateway.served import FIXTURES, config, fixture, serving
 from louver.cli.process import SAVINGS, state
@@ -23,7 +23,7 @@ from steps.wire import NEW, OLD, connect
 pytestmark = pytest.mark.anyio
 
 FORMS = pytest.mark.parametrize("shown", ["structured", "text", "both", "whole"])
-SERVER = {"command": sys.executable, "args": [str(FIXTURES / "records.py")]}
+SERVER = {"command": PYTHON, "args": [str(FIXTURES / "records.py")]}
 CANARIES = [b"ada", b"a@b.c", b"n0", b"rows", b"login", b"canary"]
 """Values of the server's answers, names of their fields, and names of a principal."""
 
