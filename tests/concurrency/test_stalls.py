@@ -120,7 +120,7 @@ def test_what_may_block_is_there():
     gone = [
         (file, function)
         for file, function in guard.ALLOWED
-        for root in [Path(find_spec(file.partition("/")[0]).origin).parents[1]]
+        for root in [Path(find_spec(file.partition("/")[0].removesuffix(".py")).origin).parents[file.count("/") > 0]]
         if f"def {function}(" not in (root / file).read_text()
     ]
     assert gone == []
