@@ -59,6 +59,8 @@ _numbers = count(1)
 
 # Here: the conftest of a folder may start the fork server, or import Louver.
 stalls.install(STATES / "stalls")
+if sys.gettrace() is not None:
+    stalls.leave_locks()
 
 EVERYDAY = pytest.StashKey[int]()
 """How many tests the everyday run has, of those that were found."""
