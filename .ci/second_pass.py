@@ -11,8 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-
 MOST = 3
 """So many may be tried again: where more have failed, something is wrong with them all."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from mcp import StdioServerParameters
 
-from fixtures.forking import PYTHON
+from fixtures.forking import PYTHON, kill
 
 EVERYTHING = [PYTHON, str(Path(__file__).parents[1] / "fixtures" / "everything.py")]
 LOUVER = [PYTHON, "-m", "louver", "serve"]
@@ -33,6 +33,16 @@ def everything(*arguments):
             yield url
         finally:
             process.terminate()
+
+
+@contextmanager
+def listening(port):
+    """The fixture server at a port, and its URL."""
+    with subprocess.Popen([*EVERYTHING, "--http", str(port)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            kill(process)
 
 
 @contextmanager

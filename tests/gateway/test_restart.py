@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import pytest
 
 from fixtures.failsafe import FAILSAFE_S
-from fixtures.forking import kill
-from gateway.gateways import EVERYTHING
+from gateway.gateways import listening
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, config, fixture, serving
 from louver.concurrency.backoff import MAX_FAILURES, Backoff
@@ -230,16 +228,6 @@ async def test_a_refusal_is_logged_without_content_and_nobody_is_told(tmp_path):
             assert (await client.error("resources/subscribe", uri="test://a"))["code"] == -32601
         said = "".join(served.said)
     assert not [word for word in ("canary", "test://a", "Traceback") if word in said], said
-
-
-@contextmanager
-def listening(port):
-    """The fixture server at a port, and its URL."""
-    with subprocess.Popen([*EVERYTHING, "--http", str(port)], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            kill(process)
 
 
 async def test_a_stream_that_breaks_is_taken_up_again(tmp_path):

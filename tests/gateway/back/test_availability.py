@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager
 from urllib.parse import urlsplit
 
 import pytest
 
 from fixtures.failsafe import FAILSAFE_S, OF_FORKS
-from fixtures.forking import kill
-from gateway.gateways import EVERYTHING, LOUVER
+from gateway.gateways import LOUVER, listening
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import at, config, fixture, serving
 
@@ -150,16 +148,6 @@ async def test_of_a_server_alone_nothing_is_told(tmp_path):
             await modern.call("storm", times=1)
             for each in (client, modern):
                 assert len(await each.hears(CHANGED)) == 1
-
-
-@contextmanager
-def listening(port):
-    """The fixture server at a port, and its URL."""
-    with subprocess.Popen([*EVERYTHING, "--http", str(port)], stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            kill(process)
 
 
 @every_era
