@@ -208,8 +208,6 @@ class Cases:
             return value
         text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
         nearly = ("{}", "{}", "\ufeff{}", "```json\n{}\n```", "\u200b {}", "{}{}", "{},", "[{}, NaN]", "{} // it")
-        if isinstance(value, dict):
-            nearly += ("Found: {}", "200 OK\n{}", "data: {}\n\ndata: {}")
         return json.dumps(text) if rng.random() < 0.2 else rng.choice(nearly).replace("{}", text)
 
     # Schemas
@@ -349,9 +347,12 @@ class Cases:
     def _result(self, seat: str, value: Any, name: str) -> dict[str, Any] | None:
         if seat == "refused":
             return None
+        around = self.rng.choice(
+            ("It is {}", "200 OK\n{}", "{}\n{}", "data: {}\n\ndata: {}", "Here:\n```json\n{}\n```")
+        )
         prose = {
             "type": "text",
-            "text": f"It is {json.dumps(value, ensure_ascii=False)}",
+            "text": around.replace("{}", json.dumps(value, ensure_ascii=False)),
             "_meta": {"x.y/z": self._never("meta")},
         }
         text = {"type": "text", "text": json.dumps(value)}

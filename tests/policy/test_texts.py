@@ -19,6 +19,7 @@ SECRET = "canary-7f3a"
 ANN = {"id": 1, "ssn": SECRET}
 TOLD = json.dumps(ANN)
 PROSE = f"Ann's ssn is {SECRET}."
+NOTE = "the answer is not structured, so what of it may be seen is not known: it is withheld"
 TEXT = {"type": "string"}
 
 
@@ -71,11 +72,11 @@ ALLOW = Fields(allow=paths("id", deep=False))
 class Behind:
     """A tool with a schema, behind a policy of one rule."""
 
-    def __init__(self, schema, fields):
+    def __init__(self, schema, fields, text="withhold"):
         self.tool = {"name": "t", "inputSchema": {"type": "object"}}
         if schema is not None:
             self.tool["outputSchema"] = schema
-        rules = (Rule("r", Who(), fields),)
+        rules = (Rule("r", Who(), fields, text),)
         self.policed = PolicyEnforcer("it", Policy("1", {"t": ToolPolicy(rules, is_for_others=True)}, key=b"k" * 32))
 
     def answers(self, structured, *beside):
@@ -88,6 +89,18 @@ class Behind:
         if not answer.value.get("isError"):
             Draft202012Validator(listed).validate(answer.value["structuredContent"])
         return answer.value
+
+    def says(self, *texts):
+        """What a caller gets of an answer with texts alone, and an image."""
+        content = [{"type": "text", "text": text} for text in texts]
+        raw = Raw({"content": [*content, {"type": "image", "data": SECRET, "mimeType": "image/png"}]})
+        return self.policed.visible_call_result(raw, self.tool, NOBODY, CallRecord()).value
+
+
+def texts(answer):
+    """The texts of an answer, which has nothing beside them."""
+    assert {block["type"] for block in answer["content"]} == {"text"}
+    return [block["text"] for block in answer["content"]]
 
 
 def held(answer, name):
@@ -121,6 +134,41 @@ def test_prose_is_withheld_whatever_the_schema_says_of_it(schema, name):
         assert SECRET not in json.dumps(answer)
         assert held(answer, name) == answer["content"][0]["text"]
         assert "withheld" in held(answer, name)
+
+
+AROUND = {
+    "words": f"It is {TOLD}",
+    "a fence": f"Here it is:\n```json\n{TOLD}\n```",
+    "events": f"data: {TOLD}\n\ndata: {TOLD}\n\n",
+    "a status line": f"200 OK\n{TOLD}",
+}
+"""JSON in other text, that begins like none."""
+NEARLY = {"lines": f"{TOLD}\n{TOLD}", "a fence alone": f"```json\n{TOLD}\n```", "cut off": TOLD[:-1]}
+
+
+@pytest.mark.parametrize("text", [*AROUND.values(), *NEARLY.values()], ids=[*AROUND, *NEARLY])
+def test_json_in_other_text_is_withheld(text):
+    """HOUSE.md, "Text under a policy": whatever of it may be seen."""
+    for schema, name in SHAPES.values():
+        for fields in (DENY, MASK, ALLOW):
+            answer = Behind(schema, fields).answers(put(text, name))
+            assert SECRET not in json.dumps(answer)
+        assert texts(Behind(None, DENY, "withhold").says(text)) == [NOTE]
+
+
+@pytest.mark.parametrize("fields", [DENY, MASK, ALLOW])
+def test_other_text_is_passed_on_where_the_rule_says_so(fields):
+    """HOUSE.md, "Text under a policy": the text alone, and none that begins like JSON."""
+    for text in (PROSE, *AROUND.values()):
+        for schema, name in SHAPES.values():
+            if fields is not ALLOW or name is None or schema is None:
+                assert held(Behind(schema, fields, "pass").answers(put(text, name)), name) == text
+        answer = Behind(None, fields, "pass").says(text, "and more")
+        assert texts(answer) == [text, "and more"]
+        assert "structuredContent" not in answer
+    for text in NEARLY.values():
+        assert texts(Behind(None, fields, "pass").says("It is", text)) == [NOTE]
+    assert json.loads(texts(Behind(None, DENY, "pass").says(TOLD))[0]) == {"id": 1}
 
 
 @pytest.mark.parametrize("shape", ["or null", "or an object", "reference", "words", "root", "root or null"])

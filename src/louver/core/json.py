@@ -120,18 +120,6 @@ _LIKE: Final = dict(zip(r"0123456789\uaA", r"0000000000\uaa", strict=True))
 _ALIKE: Final = bytes(ord(_LIKE.get(chr(byte), " ")) for byte in range(256))
 
 
-def parse_at(text: str, start: int) -> tuple[Json, int]:
-    """The strict JSON value that begins at `start`, and where it ends, with any text after it."""
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-    except NotJson:
-        raise
-    except (ValueError, RecursionError):
-        raise NotJson("it is not JSON, or has too many digits or levels", offset=start) from None
-    check_depth(text[start:end])
-    return value, end
-
-
 def check_depth(text: str, deepest: int = MAX_JSON_DEPTH) -> None:
     """Raise `NotJson` for a text nested deeper than `deepest` levels, which recursion could not parse."""
     if is_deeper(text.encode("utf-8", "replace"), deepest):
@@ -270,6 +258,3 @@ def _finite(text: str) -> float:
     if not isfinite(number):
         raise NotJson("a number is too large")
     return number
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_constant=constant, parse_float=_finite)

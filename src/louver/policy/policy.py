@@ -22,7 +22,6 @@ from louver.catalogue.files.open_regular import trusted
 from louver.core.json import digest, is_array, is_object
 from louver.core.nearest import did_you_mean
 from louver.core.paths.path import FieldPath, fold
-from louver.core.policy.embedded_json import InProse
 from louver.core.policy.name_variants import without_invisible
 from louver.core.policy.visibility import Fields
 from louver.core.wrapper import text_wrapper
@@ -40,6 +39,9 @@ if TYPE_CHECKING:
 # Whether a server's error texts are replaced, or passed on.
 Errors = Literal["constant", "passthrough"]
 
+# Whether an answer's text that is not JSON is withheld, or passed on.
+Text = Literal["withhold", "pass"]
+
 # What a policy can allow besides tool calls.
 Feature = Literal["progress", "logging", "elicitation", "sampling", "prompts", "completion", "instructions"]
 
@@ -49,10 +51,10 @@ FEATURES: Final[tuple[Feature, ...]] = get_args(Feature)
 OTHERS: Final = "*"
 
 _DIGEST: Final = re.compile("[0-9a-f]{16}")
-_KEYS: Final = ("$schema", "version", "tools", "errors", "text", "meta", "let", "resources")
+_KEYS: Final = ("$schema", "version", "tools", "errors", "meta", "let", "resources")
 _OF_TOOL: Final = ("rules", "digest")
 _PATHS: Final = ("allow", "deny", "mask", "hash")
-_OF_RULE: Final = ("name", "who", *_PATHS)
+_OF_RULE: Final = ("name", "who", *_PATHS, "text")
 _OF_WHO: Final = ("scopes", "roles", "clients")
 
 # Characters that URI readers strip, anywhere (tabs, line ends) or at the ends.
@@ -70,6 +72,7 @@ class Rule:
     name: str
     who: Who
     fields: Fields
+    text: Text = "withhold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,6 @@ class Policy:
     version: str
     tools: Mapping[str, ToolPolicy]
     errors: Errors = "constant"
-    in_prose: InProse = "prune"  # what becomes of JSON within other text
     meta: frozenset[str] = frozenset()  # keys of `_meta` that are passed on
     allowed_features: frozenset[str] = frozenset()
     resources: tuple[str, ...] = ()  # readable URIs; `*` at the end makes a prefix
@@ -180,8 +182,7 @@ class _Reader:
         policy = Policy(
             self._text(("version",), document["version"]),
             {name: self._tool(("tools", name), tool) for name, tool in tools.items()},
-            self._one_of(("errors",), document.get("errors", "constant"), ("constant", "passthrough")),
-            self._one_of(("text",), document.get("text", "prune"), get_args(InProse)),
+            self._one_of(("errors",), document.get("errors", "constant"), get_args(Errors)),
             frozenset(self._texts(("meta",), document.get("meta", []))),
             frozenset(
                 self._one_of(place, each, FEATURES) for place, each in self._each(("let",), document.get("let", []))
@@ -219,6 +220,7 @@ class _Reader:
             self._text((*at, "name"), value["name"]),
             Who(**{key: self._some((*at, "who", key), listed) for key, listed in who.items()}),
             Fields(**paths),
+            self._one_of((*at, "text"), value.get("text", "withhold"), get_args(Text)),
         )
 
     def _paths(self, at: Place, key: str, value: Any) -> tuple[FieldPath, ...]:

@@ -10,7 +10,7 @@ import pytest
 from fixtures.growth import superlinear
 from louver.core.paths.path import FieldPath
 from louver.core.policy import embedded_json
-from louver.core.policy.embedded_json import TOO_MANY, WITHHELD, begins_like_json, holds_object
+from louver.core.policy.embedded_json import TOO_MANY, WITHHELD, begins_like_json
 from louver.core.policy.visibility import MASKED, Fields, Visibility
 
 SECRET = "078-05-1120"
@@ -18,12 +18,12 @@ ANN: Any = {"id": 1, "ssn": SECRET}
 OBJECT = f'{{"ssn": "{SECRET}"}}'
 
 
-def seen(value: Any, in_prose: embedded_json.InProse = "prune", **said: str) -> Any:
+def seen(value: Any, **said: str) -> Any:
     """What is visible of a value by one rule."""
     paths = {
         key: tuple(FieldPath.parse(text, deep=key != "allow") for text in texts.split()) for key, texts in said.items()
     }
-    return Visibility(Fields(**paths), None, b"k" * 32, in_prose=in_prose).of(value)
+    return Visibility(Fields(**paths), None, b"k" * 32).of(value)
 
 
 def text(value: Any, **more: Any) -> str:
@@ -155,68 +155,15 @@ def test_text_that_begins_like_json_and_is_not_is_withheld(nearly: str):
         'paths:\n  /users/{id}:\n    "200": one',
         'switch (a) { case "b": c }',
         'GET {url}, "GET": it is said',
+        f"Result: {OBJECT}",
+        f"200 OK\n{OBJECT}",
+        f"event: message\ndata: {OBJECT}\n\n",
+        f"Here it is:\n```json\n{OBJECT}\n```\n",
     ],
 )
 def test_prose_of_an_allowed_field_stays(prose: str):
-    """PRIVACY.md, "Not promised": secrets in the free text of an allowed field."""
+    """PRIVACY.md, "Not promised": secrets in the free text of an allowed field. It is not searched for JSON."""
     assert seen({"title": prose}, deny="**.ssn") == {"title": prose}
-
-
-PROSE = {
-    "a word": "Result: {}",
-    "a status line": "200 OK\n{}",
-    "events": "event: message\ndata: {}\n\ndata: {}\n\n",
-    "a line of a log": "2026-01-01T12:00:00Z INFO [1] got={} in 3 ms",
-    "lines after a title": "# people\n{}\n{}\n",
-    "a fence": "Here it is:\n```json\n{}\n```\n",
-    "a list": "They are [{}, [{}]].",
-    "braces": "{name} is {} or {}}",
-    "a comment": "/* it is {}",
-}
-
-
-@pytest.mark.parametrize("prose", PROSE.values(), ids=PROSE)
-def test_an_object_in_prose_is_pruned_or_the_prose_withheld(prose: str):
-    """TRUST.md, row 24: the words around it stay; `"text": "withhold"` looks into nothing but JSON."""
-    told = prose.replace("{}", text(ANN, indent=1))
-    for path in ("ssn", "**.ssn", "a.ssn", "*.ssn"):
-        assert seen({"a": told}, deny=path) == {"a": prose.replace("{}", '{"id":1}')}
-        assert seen({"a": told, "b": "{name}", "c": "[1]"}, "withhold", deny=path) == {
-            "a": WITHHELD,
-            "b": WITHHELD,
-            "c": "[1]",
-        }
-    assert seen({"a": told}, mask="ssn") == {"a": prose.replace("{}", '{"id":1,"ssn":"[masked]"}')}
-    assert seen({"a": told, "b": text(ANN)}, "withhold", allow="a") == {"a": told}
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        f"It is {OBJECT[:-2]}",
-        "It is {'ssn': 1}",
-        'It is {"ssn": 1,}',
-        'It is {"a": 1} and {"a": 1, "a": 2}',
-        f"msg={text(OBJECT)}",
-        'It is "{\\n  \\"ssn\\": 1}"',
-        'It is "\\u007b\\u0022ssn\\u0022: 1}"',
-        'It is {\u200b"ssn": 1}',
-        "It is " + '{"a":' * 1000 + "1" + "}" * 1000,
-        # The first name comes after a comment, is not quoted, or was cut off.
-        'It is {\n  // one\n  "ssn": 1\n}',
-        'It is {/* one */ "ssn": 1}',
-        'It is {id: 1, "ssn": 1}',
-        "It is {1: {2: 3}, 'ssn': 1}",
-        "It is {b'ssn': 1}",
-        'It is {id: "}", "ssn": 1}',
-        'It is {id: 1,\\n \\"ssn\\": 1}',
-        '1, "ssn": 1}, {"id": 2}',
-        'name": "Ann", "ssn": 1}',
-    ],
-)
-def test_prose_with_an_object_that_is_not_strict_is_withheld(told: str):
-    """TRUST.md, row 24: whatever of it may be seen is not known, and it does not depend on what was denied."""
-    assert seen({"a": told}, deny="**.ssn") == {"a": WITHHELD}
 
 
 def test_texts_past_a_bound_are_withheld(monkeypatch: pytest.MonkeyPatch):
@@ -225,17 +172,14 @@ def test_texts_past_a_bound_are_withheld(monkeypatch: pytest.MonkeyPatch):
     told = text(ANN)
     left = '{"id":1}'
     assert seen({"a": ["x", *[told] * 6]}, deny="ssn") == {"a": ["x", *[left] * 4, TOO_MANY, TOO_MANY]}
-    assert seen({"a": [told, f"It is {told}", f"{told} x {told}"]}, deny="ssn") == {
-        "a": [left, f"It is {left}", WITHHELD]
-    }
-    assert seen({"a": [f"x {told} {told} {told} {told}", told]}, deny="ssn") == {"a": [TOO_MANY, TOO_MANY]}
 
 
-@pytest.mark.parametrize("of_one", [text(ANN), f"It is {text(ANN)}", f"It is {OBJECT[:-1]}"])
-def test_the_cost_of_many_objects_is_linear_in_their_number(of_one: str):
+def test_the_cost_of_many_objects_is_linear_in_their_number():
     """TRUST.md, row 24: in one text, and in a text each."""
     for value_of in (str, str.splitlines):
-        ratios = superlinear(lambda lines, a=value_of: seen({"a": a(lines)}, deny="**.ssn", mask="id"), [of_one + "\n"])
+        ratios = superlinear(
+            lambda lines, a=value_of: seen({"a": a(lines)}, deny="**.ssn", mask="id"), [text(ANN) + "\n"]
+        )
         assert ratios == {}
 
 
@@ -245,5 +189,4 @@ def test_the_cost_of_a_text_is_linear_in_its_length(start: str):
     brackets = ["[", "[[1", "[1,", "[1]", "(", "{", "{a ", "{a}"]
     comments = ["/", "//\t", "// a", "// a\r", "/*", "/* a", "*/", "/* a */"]
     others = ["`", "```a", "~", '"', '\\"', ',"', ",'a", '\\n"a":', "a", "1.e-", ",", " ", "\n", "\r", "\u200b"]
-    for work in (begins_like_json, holds_object):
-        assert superlinear(work, [*brackets, *comments, *others], start) == {}
+    assert superlinear(begins_like_json, [*brackets, *comments, *others], start) == {}

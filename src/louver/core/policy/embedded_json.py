@@ -1,8 +1,8 @@
 r"""JSON within strings: a denied field is taken out there too, or the string is withheld.
 
     deny **.ssn   {"note": "{\"id\": 1, \"ssn\": 2}"}      ->   {"note": "{\"id\":1}"}
-                  {"note": "200 OK: {\"ssn\": 2}"}         ->   {"note": "200 OK: {}"}
                   {"note": "```json\n{\"ssn\": 2}\n```"}   ->   {"note": "[withheld: ...]"}
+                  {"note": "200 OK: {\"ssn\": 2}"}         ->   the same: free text is not searched
 
 A path leads through a string, and what a path names at a place it also names in all JSON text below. All takes linear
 time, whatever the text. Source: TRUST.md, "Linear in the text", rows 4 and 7.
@@ -13,19 +13,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
-from louver.core.json import Json, NotJson, compact, is_array, is_object, parse, parse_at
+from louver.core.json import Json, NotJson, compact, is_array, is_object, parse
 from louver.core.paths.mask import ALL, NONE, Mask
 from louver.core.policy.masking import HIDDEN
 from louver.core.policy.name_variants import without_invisible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 MAX_JSON_TEXTS = 50_000
-"""Strings of JSON and objects in prose that a policy looks into in one answer: some 1 s. Further ones are withheld."""
+"""Strings of JSON that a policy looks into in one answer: some 1 s. Further ones are withheld."""
 
 
 # JSON in a text
@@ -54,19 +53,6 @@ _JSON: Final = re.compile(
     rf"""\{{ | (?<=["'])\\ | \[[\s\x00-\x1f\x7f\[(]*+(?:["'{{\],]|\\[nrtu"'/\\]|/[/*]|{_SCALAR}{_SPACE}[,\]])""",
     re.VERBOSE,
 )
-# In prose a brace alone is none of JSON's. What may stand between it and the first name: white space, escaped or not.
-_OBJECT: Final = re.compile(
-    r"""(?P<brace>\{|u007[bB]) (?:\\[nrt] | [^\w{}\[\]"'])*+ (?:["'] | u002[27])""",
-    re.VERBOSE,
-)
-# A quoted name and its colon where a member may begin, in a text without braces.
-_MEMBER: Final = re.compile(
-    r"""(?: \A | [{},;/\n\r] | \\[nrt] ) [^\w"'{},;/\n\r]*+ [bBuU]?
-        (?: "[^"\n]*+" | '[^'\n]*+' ) [\s\\]*+ (?: : | => )""",
-    re.VERBOSE,
-)
-_BRACE: Final = re.compile(r"(\{|\}|u007[bBdD])")
-_OPENING: Final = ("{", "u007b", "u007B")
 
 
 def begins_like_json(text: str) -> bool:
@@ -86,51 +72,14 @@ def begins_like_json(text: str) -> bool:
     return _JSON.match(text, at) is not None
 
 
-def holds_brace(text: str) -> bool:
-    """Whether a text may hold an object of any dialect, with its brace escaped or not."""
-    return "{" in text or "}" in text or ("u007" in text and _BRACE.search(text) is not None)
-
-
-def holds_object(text: str) -> bool:
-    """Whether an object with a quoted name is anywhere in a text, perhaps without its beginning."""
-    return holds_brace(text) and (_OBJECT.search(text) is not None or holds_member(text))
-
-
-def holds_member(text: str) -> bool:
-    """Whether a member with a quoted name stands within braces, whose first or last may be cut off."""
-    if _MEMBER.search(text) is None:
-        return False
-    parts = _BRACE.split(text)
-    depths = list(accumulate((1 if brace in _OPENING else -1 for brace in parts[1::2]), initial=0))
-    outside = min(depths)
-    return any(depth > outside and _MEMBER.search(part) for depth, part in zip(depths, parts[::2], strict=True))
-
-
-def objects_in(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """The objects in a text from left to right, with where they begin and end; `NotJson` at one that is not strict."""
-    at = 0
-    while found := _OBJECT.search(text, at):
-        if found["brace"] != "{":
-            raise NotJson("the brace is escaped", offset=found.start())
-        value, at = parse_at(text, found.start())
-        yield found.start(), at, value
-
-
 def _may_hold_json(text: str) -> bool:
     return "{" in text or "[" in text or "\\" in text
 
 
 # Withholding
 
-WITHHELD: Final = (
-    "[withheld: the text holds or begins like JSON, and not strict JSON: what of it may be seen is not known]"
-)
-TOO_MANY: Final = (
-    f"[withheld: more than {MAX_JSON_TEXTS} texts of the answer are JSON or hold an object, and this is a further one]"
-)
-
-# What becomes of the JSON in prose: denied fields are taken out, or text with an object in it is withheld.
-InProse = Literal["prune", "withhold"]
+WITHHELD: Final = "[withheld: the text begins like JSON and is not strict JSON: what of it may be seen is not known]"
+TOO_MANY: Final = f"[withheld: more than {MAX_JSON_TEXTS} texts of the answer are JSON, and this is a further one]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,26 +124,21 @@ def _either(masks: Iterable[Mask]) -> Mask:
 _union = lru_cache(maxsize=1024)(_Either)
 
 
-def prune_strings(value: Json, denials: Sequence[Denial], in_prose: InProse = "prune") -> Json:
+def prune_strings(value: Json, denials: Sequence[Denial]) -> Json:
     """The value, to which the denials were applied, with their effect on the JSON in its strings."""
     if not denials:
         return value
-    pruning = _Pruning(denials, in_prose)
+    pruning = _Pruning(denials)
     if not pruning.concerns(value):
         return value
     return pruning.of(value, tuple(denial.mask for denial in denials), tuple(denial.text_mask for denial in denials))
 
 
-class _TooMany(Exception): ...
-
-
 class _Pruning:
     """The pruning of the strings of one answer."""
 
-    def __init__(self, denials: Sequence[Denial], in_prose: InProse) -> None:
+    def __init__(self, denials: Sequence[Denial]) -> None:
         self._denials = denials
-        self._holds_more: Callable[[str], bool] = holds_object if in_prose == "prune" else holds_brace
-        self._prunes_prose = in_prose == "prune"
         self._left = MAX_JSON_TEXTS
         self._joined: dict[tuple[_Masks, _Masks], _Masks] = {}
 
@@ -203,7 +147,7 @@ class _Pruning:
         while todo:
             part = todo.pop()
             if isinstance(part, str):
-                if begins_like_json(part) or self._holds_more(part):
+                if begins_like_json(part):
                     return True
             elif is_object(part):
                 todo += part.values()
@@ -236,15 +180,13 @@ class _Pruning:
         return root[0]
 
     def _pruned(self, text: str, masks: _Masks, around: _Masks) -> str:
-        in_prose = self._pruned_prose if self._prunes_prose else _withheld
-        prune = self._pruned_json if begins_like_json(text) else in_prose if self._holds_more(text) else None
-        if prune is None:
+        if not begins_like_json(text):
             return text
-        try:
-            self._count()
-            return prune(text, self._join(around, masks))
-        except _TooMany:
+        if self._left == 0:
             return TOO_MANY
+        self._left -= 1
+        try:
+            return self._pruned_json(text, self._join(around, masks))
         except NotJson:
             return WITHHELD
 
@@ -254,39 +196,13 @@ class _Pruning:
         if isinstance(value, str):
             pruned = self._pruned(value, masks, masks)
             return text if pruned is value else compact(pruned)
-        # Written again even where nothing was denied: white space would show that.
-        return self._without_denied(value, masks)
-
-    def _pruned_prose(self, text: str, masks: _Masks) -> str:
-        # An object in prose may be an element.
-        masks = self._join(masks, tuple(mask.elem for mask in masks))
-        found: list[tuple[int, int, str]] = []
-        for start, end, value in objects_in(text):
-            self._count()
-            found.append((start, end, self._without_denied(value, masks)))
-        ends = [0, *(end for _, end, _ in found)]
-        starts = [*(start for start, _, _ in found), len(text)]
-        between = [text[end:start] for end, start in zip(ends, starts, strict=True)]
-        if holds_member("".join(between)):
-            raise NotJson("an object is not strict, or begins before the text")
-        return "".join(chain.from_iterable(zip(between, [*(pruned for *_, pruned in found), ""], strict=True)))
-
-    def _without_denied(self, value: Json, masks: _Masks) -> str:
         for denial, mask in zip(self._denials, masks, strict=True):
             value = denial.of(value, mask)
+        # Written again even where nothing was denied: white space would show that.
         return compact(self.of(value, masks, masks))
-
-    def _count(self) -> None:
-        self._left -= 1
-        if self._left < 0:
-            raise _TooMany
 
     def _join(self, some: _Masks, others: _Masks) -> _Masks:
         key = (some, others)
         if key not in self._joined:
             self._joined[key] = tuple(map(_either, zip(some, others, strict=True)))
         return self._joined[key]
-
-
-def _withheld(_text: str, _masks: _Masks) -> str:
-    return WITHHELD

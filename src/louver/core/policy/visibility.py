@@ -20,7 +20,7 @@ from louver.core.cached import cached_property
 from louver.core.json import Json, canonical, is_object
 from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask, remade
 from louver.core.paths.path import FieldPath, fold
-from louver.core.policy.embedded_json import Denial, InProse, prune_strings
+from louver.core.policy.embedded_json import Denial, prune_strings
 from louver.core.policy.masking import HIDDEN, hidden, hide
 from louver.core.policy.name_variants import arguments_in, keyed, names_in, twinned, with_twins
 from louver.core.policy.redacted_schema import redact_schema
@@ -78,12 +78,10 @@ class Visibility:
         schema: Schema | None,
         key: bytes = b"",
         wrapper: str | None = None,
-        in_prose: InProse = "prune",
     ) -> None:
         self._source: Schema = True if schema is None else schema
         self._wrapped = schema is not None and is_wrapped(schema)
         self._key = key
-        self._in_prose: InProse = in_prose
         names = names_in(self._source)
         self._named = {
             step
@@ -115,7 +113,7 @@ class Visibility:
                 value = {**rest, WRAPPER: step.of(value[WRAPPER], step.mask.child(WRAPPER))}
             else:
                 value = step.of(value, step.mask)
-        return prune_strings(value, self._denials, self._in_prose)
+        return prune_strings(value, self._denials)
 
     @cached_property
     def schema(self) -> Schema:

@@ -21,6 +21,7 @@ from louver import __version__
 from louver.catalogue.redacted_text import plain
 from louver.core.json import canonical, is_object, members
 from louver.core.paths.find import fields_of
+from louver.core.policy.embedded_json import begins_like_json
 from louver.core.wrapper import WRAPPER, is_wrapped, text_wrapper_in
 from louver.errors import OutputInvalid, Withheld
 from louver.steps.calls.output import write_output
@@ -29,7 +30,7 @@ from louver.steps.policy.raw import Raw, Visible
 from louver.steps.policy.visible_tools import VisibleTools, schema_unless_text, with_distinct_names
 from louver.steps.refusals import error_result
 from louver.wire.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
-from louver.wire.output import blocks, find_output
+from louver.wire.output import blocks, find_output, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +170,7 @@ class PolicyEnforcer(VisibleTools):
             whole = {"structuredContent": structured} if "structuredContent" in raw_result else {}
             return {**shown, **whole, "content": self.covered_blocks(raw_result)}
         if output is None or (text is not None and not in_text and not seen.visibility.allows(text)):
-            return _withhold_text(raw_result, shown, text, listed, record)
+            return _without_output(raw_result, shown, text, listed, record)
         result = dict(shown)
         write_output(result, output, seen.visibility.of(output.value), keep_blocks=False)
         if isinstance(structured, str):
@@ -231,24 +232,30 @@ def _as_json(value: Any) -> Json:
     return None if value == b"" else value
 
 
-def _withhold_text(
+def _without_output(
     raw_result: dict[str, Any],
     visible: dict[str, Any],
     wrapper: str | None,
     listed_tool: VisibleTool,
     record: CallRecord,
 ) -> dict[str, Any]:
-    """An answer without an output to prune. SDKs send text also as the only member of an object."""
-    in_root = isinstance(raw_result.get("structuredContent"), str)
-    if wrapper is None and not in_root and not blocks(raw_result):
+    """An answer without an output to prune: its text, which SDKs send also as an object's only member, or a note."""
+    structured: Any = raw_result.get("structuredContent")
+    held: Any = structured if wrapper is None else structured[wrapper]
+    in_structured = isinstance(held, str)
+    if not in_structured and not blocks(raw_result):
         return {**visible, "content": []}
+    texts: list[str] = [held] if in_structured else texts_of(raw_result)
+    if listed_tool.text == "pass" and texts and not any(map(begins_like_json, texts)):
+        kept = {"structuredContent": structured} if in_structured else {}
+        return _validated({**visible, **kept, **_text_content(*texts)}, visible, listed_tool)
     record.is_withheld = True
     withheld = Withheld("the answer is not structured, so what of it may be seen is not known: it is withheld")
     note: Json = withheld.message if wrapper is None else {wrapper: withheld.message}
-    structured = {} if wrapper is None and not in_root else {"structuredContent": note}
-    if listed_tool.is_declared and not (structured and listed_tool.is_valid(note)):
+    kept = {"structuredContent": note} if in_structured else {}
+    if listed_tool.is_declared and not (kept and listed_tool.is_valid(note)):
         return error_result(withheld, _without_error(visible))
-    return {**visible, **structured, **_text_content(withheld.message)}
+    return {**visible, **kept, **_text_content(withheld.message)}
 
 
 def _validated(result: dict[str, Any], visible: dict[str, Any], listed_tool: VisibleTool) -> dict[str, Any]:
@@ -262,8 +269,8 @@ def _validated(result: dict[str, Any], visible: dict[str, Any], listed_tool: Vis
     return error_result(error, _without_error(visible))
 
 
-def _text_content(text: str) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": text}]}
+def _text_content(*texts: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text} for text in texts]}
 
 
 def _without_error(visible: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json, Schema
     from louver.core.policy.revealed_names import Names
-    from louver.policy.policy import Policy, Rule, ToolPolicy
+    from louver.policy.policy import Policy, Rule, Text, ToolPolicy
     from louver.policy.principal import Principal
 
 MAX_VISIBLE_TOOLS = 16_384
@@ -63,9 +63,7 @@ class VisibleTools(MessageFilter):
             known = self._visible_tools.get(key)
             if known is None or (known[0] is not declared and known[0] != declared):
                 schema = None if in_text else schema_unless_text(declared)
-                seen = VisibleTool(
-                    Visibility(rule.fields, schema, self.policy.key, wrapper, self.policy.in_prose), declared
-                )
+                seen = VisibleTool(Visibility(rule.fields, schema, self.policy.key, wrapper), declared, rule.text)
                 known = self._visible_tools[key] = (declared, seen)
                 if len(self._visible_tools) > MAX_VISIBLE_TOOLS:
                     self._visible_tools.popitem(last=False)
@@ -157,8 +155,9 @@ class VisibleTools(MessageFilter):
 
 
 class VisibleTool:
-    def __init__(self, visibility: Visibility, declared: Schema | None) -> None:
+    def __init__(self, visibility: Visibility, declared: Schema | None, text: Text) -> None:
         self.visibility = visibility
+        self.text: Text = text
         self._declared = declared
         # The definition that was listed last, and the listed form.
         self.last_listed: tuple[dict[str, Any], dict[str, Any]] | None = None
