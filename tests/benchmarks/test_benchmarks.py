@@ -31,8 +31,8 @@ PEERS = {"jmespath", "glom", "jq", "dpath", "kept", "minimal", "a tool an operat
 PEERS |= {"full", "deferred", "deferred, fields", "bm25s"}
 """What may not be installed, as rows name it."""
 PROCESSES = DOCS / "explanation" / "performance-processes.json"
-IN_PROCESS = ("engine", "bytes", "plan", "derivation", "tokens")
-"""The scenarios that start no processes."""
+EVERYDAY = ("engine", "derivation", "tokens")
+"""Scenarios that start no processes and end soon."""
 
 
 @pytest.fixture(autouse=True)
@@ -78,7 +78,7 @@ def test_the_plan_that_is_measured_warm_runs_as_generated_code(subtests):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=() if name in IN_PROCESS else pytest.mark.deep)
+        pytest.param(name, marks=() if name in EVERYDAY else pytest.mark.deep)
         for name in SCENARIOS
         if name != "adversarial"
     ],

@@ -413,6 +413,18 @@ async def test_a_grandchild_hides_nothing(link, ears, keeps_pipes):
     await ends(grandchild)
 
 
+@pytest.mark.usefixtures("no_patience")
+async def test_a_process_that_closes_its_output_and_stays_fails_its_calls():
+    """Ours: its end is waited for, since that would say more."""
+    closes = [sys.executable, "-c", "import os, sys; os.close(1); sys.stdin.read()"]
+    started = await process.Process.start(closes, None, None, logging.getLogger("it"))
+    try:
+        error = await fails(started.line(), UpstreamUnavailable)
+        assert str(error) == "the upstream has closed its pipes"
+    finally:
+        await started.close()
+
+
 LEAVES_A_DAEMON = """
 import subprocess, sys
 print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True).pid, flush=True)

@@ -264,8 +264,13 @@ CONVERSATIONS = {
 """One with each server that the lines of the list need -> what is done; it returns the answer to each line."""
 
 
+LARGE = ("10,000 tools", "1,500 tools with schemas")
+
+
 @pytest.mark.whole
-@pytest.mark.parametrize("conversation", CONVERSATIONS)
+@pytest.mark.parametrize(
+    "conversation", [pytest.param(each, marks=pytest.mark.deep if each in LARGE else ()) for each in CONVERSATIONS]
+)
 async def test_the_answer_to_a_hostile_input_is_exact(tmp_path, conversation):
     """PRIVACY.md, "Hostile inputs; the answer is exact": code, message and data; and the event loop never stalls."""
     answers = await CONVERSATIONS[conversation](World(tmp_path))

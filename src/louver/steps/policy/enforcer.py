@@ -153,7 +153,7 @@ class PolicyEnforcer(VisibleTools):
         # The value decides whether it is text, not its schema: SDKs list many schemas for text.
         lone = text_wrapper_in(structured)
         text = lone if lone is not None and listed.is_text(lone) else None
-        output = find_output(_text_content(structured) if isinstance(structured, str) else raw_result, text)
+        output = find_output(_text_content([structured]) if isinstance(structured, str) else raw_result, text)
         in_text = output is not None and output.seat != "structured"
         # JSON text holds a wrapped output mostly without its wrapper: the value decides.
         unwrapped = WRAPPER if is_wrapped(schema_unless_text(tool.get("outputSchema"))) else None
@@ -248,14 +248,14 @@ def _without_output(
     texts: list[str] = [held] if in_structured else texts_of(raw_result)
     if listed_tool.text == "pass" and texts and not any(map(begins_like_json, texts)):
         kept = {"structuredContent": structured} if in_structured else {}
-        return _validated({**visible, **kept, **_text_content(*texts)}, visible, listed_tool)
+        return _validated({**visible, **kept, **_text_content(texts)}, visible, listed_tool)
     record.is_withheld = True
     withheld = Withheld("the answer is not structured, so what of it may be seen is not known: it is withheld")
     note: Json = withheld.message if wrapper is None else {wrapper: withheld.message}
     kept = {"structuredContent": note} if in_structured else {}
     if listed_tool.is_declared and not (kept and listed_tool.is_valid(note)):
         return error_result(withheld, _without_error(visible))
-    return {**visible, **kept, **_text_content(withheld.message)}
+    return {**visible, **kept, **_text_content([withheld.message])}
 
 
 def _validated(result: dict[str, Any], visible: dict[str, Any], listed_tool: VisibleTool) -> dict[str, Any]:
@@ -269,7 +269,7 @@ def _validated(result: dict[str, Any], visible: dict[str, Any], listed_tool: Vis
     return error_result(error, _without_error(visible))
 
 
-def _text_content(*texts: str) -> dict[str, Any]:
+def _text_content(texts: list[str]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text} for text in texts]}
 
 

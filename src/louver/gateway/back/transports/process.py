@@ -28,7 +28,7 @@ MAX_UPSTREAM_UNSENT = 4 * 1024 * 1024
 """Bytes that an upstream has not read. Over it calls fail instead of waiting."""
 
 UPSTREAM_EXIT_SECONDS = 2.0
-"""How long a process may take to end after its input is closed, and again after SIGTERM, as in the SDK."""
+"""How long a process may take to end after a pipe is closed, and again after SIGTERM, as in the SDK."""
 
 UPSTREAM_LAST_WORDS_SECONDS = 0.05
 """How long the gateway reads the output of an ended process that another process keeps open."""
@@ -150,13 +150,13 @@ class Process(asyncio.SubprocessProtocol):
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._stdout_closed |= fd == 1
         if fd != 2:
-            self._settle_soon()
+            self._settle_within(UPSTREAM_EXIT_SECONDS)
 
     def process_exited(self) -> None:
         """It has ended; a child may still hold its output open."""
         self._exited.set()
         self._resume_reading()
-        self._settle_soon()
+        self._settle_within(UPSTREAM_LAST_WORDS_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._logged.flush()
@@ -174,11 +174,11 @@ class Process(asyncio.SubprocessProtocol):
             self._output.pause_reading()
         self._arrived.set()
 
-    def _settle_soon(self) -> None:
+    def _settle_within(self, seconds: float) -> None:
         if self._exited.is_set() and self._stdout_closed:
             self._settle()
         elif self._settle_timer is None and self._end is None:
-            self._settle_timer = asyncio.get_running_loop().call_later(UPSTREAM_LAST_WORDS_SECONDS, self._settle)
+            self._settle_timer = asyncio.get_running_loop().call_later(seconds, self._settle)
 
     def _settle(self) -> None:
         code = self._transport.get_returncode()
