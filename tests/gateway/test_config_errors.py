@@ -196,7 +196,12 @@ WRONG = {
     "an unknown transport": (
         SERVERS % '{"url": "http://a",\n"type": "ws"}',
         3,
-        "'type': expected one of 'stdio', 'local', 'http', 'streamable-http', 'streamableHttp', 'sse'",
+        "'type': expected one of 'stdio', 'local', 'http', 'streamable-http', 'streamableHttp'",
+    ),
+    "a transport that there was": (
+        SERVERS % '{"url": "http://a",\n"type": "sse"}',
+        3,
+        "server 'a': 'type': HTTP with SSE of 2024 is no transport any more: put a bridge to stdio before that server",
     ),
     "a url that is to be a process": (
         SERVERS % '{"url": "http://a",\n"type": "stdio"}',

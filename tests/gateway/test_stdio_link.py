@@ -311,8 +311,8 @@ async def test_a_listener_that_lags_makes_the_upstream_wait(link, ears):
 
     ears.on_notification = wait_and_hear
     storm = asyncio.create_task(call(link, "storm", times=30_000))
-    await until(lambda: not link._channel._output.is_reading())
-    assert link._channel._pending_bytes < 2**20 + 2**19
+    await until(lambda: not link._process._output.is_reading())
+    assert link._process._pending_bytes < 2**20 + 2**19
     gate.set()
     await storm
     await ears.hears(30_000)
@@ -385,7 +385,7 @@ async def test_eight_megabytes_less_a_little_are_read(link):
 async def test_a_line_over_the_bound_ends_the_process(link, ears, tool, arguments):
     """GATEWAY.md: UPSTREAM_TOO_LARGE and a fresh connection, for all that were open."""
     other = await begun(call(link, "hold", meta={"progressToken": 1}))
-    pid = link._channel._transport.get_pid()
+    pid = link._process._transport.get_pid()
     await fails(call(link, tool, **arguments), UpstreamTooLarge)
     await fails(other, UpstreamTooLarge)
     assert "over 8388608 bytes" in await ears.gone_for
@@ -512,7 +512,7 @@ async def test_a_process_that_will_not_end_is_killed(ears, no_patience):
     """Input closed, SIGTERM, SIGKILL; in bounded time."""
     async with opened(StdioTransport([*FAULTY, "stubborn"], listener=ears)) as link:
         await call(link, "echo")
-        pid = link._channel._transport.get_pid()
+        pid = link._process._transport.get_pid()
         await link.close()
         assert no_patience == [None, signal.SIGTERM, signal.SIGKILL, signal.SIGKILL]
     assert not is_alive(pid)
@@ -523,7 +523,7 @@ async def test_a_process_that_will_not_end_is_killed(ears, no_patience):
 async def test_closing_is_quick_where_the_process_is_good(link):
     """Ours: no signal is waited for."""
     await call(link, "echo")
-    channel = link._channel
+    channel = link._process
     await link.close()
     await link.close()
     assert channel._transport.get_returncode() == 0

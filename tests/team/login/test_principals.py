@@ -280,7 +280,7 @@ async def test_nothing_but_the_two_pages_is_outside_of_authentication(tmp_path, 
             assert foreign.status_code == 421
 
 
-@pytest.mark.parametrize("more", [{"headersHelper": "print-headers"}, {"headers": {"A": "${file:a}"}}, {"type": "sse"}])
+@pytest.mark.parametrize("more", [{"headersHelper": "print-headers"}, {"headers": {"A": "${file:a}"}}])
 def test_a_login_beside_other_credentials_is_refused(more):
     """Ours: which of them would count?"""
     server = {"url": "https://mcp.example/mcp", **more, "louver": {"oauth": {}}}

@@ -8,7 +8,7 @@ import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from louver import __version__
 from louver.core.json import digest
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from louver.gateway.back.processes import IdleProcess
     from louver.gateway.back.shared_state import GatewayState
     from louver.gateway.back.transports.endpoint import Credentials
-    from louver.gateway.back.transports.http import HttpTransport
-    from louver.gateway.back.transports.sse import SseTransport
     from louver.gateway.back.transports.transport import Listener, Transport
     from louver.gateway.clients.client import GatewayClient
     from louver.gateway.clients.listen import ListenStreams
@@ -217,7 +215,10 @@ def _make_transport(
         logger = logging.Logger(config.name)
         logger.disabled = True
     if config.transport != "stdio":
-        return _url_transport(config.transport)(
+        # Lazy imports: each transport only where it is used.
+        from louver.gateway.back.transports.http import HttpTransport
+
+        return HttpTransport(
             config.url,
             headers=config.headers,
             listener=listener,
@@ -225,7 +226,6 @@ def _make_transport(
             logger=logger,
             credentials=credentials,
         )
-    # Lazy imports, here and below: each transport only where it is used.
     from louver.gateway.back.transports.stdio import StdioTransport
 
     return StdioTransport(
@@ -237,16 +237,6 @@ def _make_transport(
         processes=processes,
         logger=logger,
     )
-
-
-def _url_transport(kind: Literal["http", "sse"]) -> type[HttpTransport | SseTransport]:
-    if kind == "sse":
-        from louver.gateway.back.transports.sse import SseTransport
-
-        return SseTransport
-    from louver.gateway.back.transports.http import HttpTransport
-
-    return HttpTransport
 
 
 def _catalogue_place(config: UpstreamConfig, gateway: Config) -> str:

@@ -62,7 +62,7 @@ OnChange = Literal["warn", "block"]
 # The tools that a sample call may run: those annotated as read-only, or all.
 Inspect = Literal["readOnly", "all"]
 
-TransportKind = Literal["stdio", "http", "sse"]
+TransportKind = Literal["stdio", "http"]
 
 # The name of a server that the command line gives.
 COMMAND_LINE_SERVER = "upstream"
@@ -91,7 +91,7 @@ class UpstreamConfig:
     # besides `HOME`, `PATH` and the like, which every command gets
     env: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     cwd: Path | None = None  # `None`: the current folder
-    url: str = field(default="", repr=False)  # for HTTP and SSE
+    url: str = field(default="", repr=False)  # for HTTP
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     header_templates: Mapping[str, HeaderTemplate] = field(default_factory=dict[str, HeaderTemplate], repr=False)
     headers_helper: HeadersHelper | None = field(default=None, repr=False)

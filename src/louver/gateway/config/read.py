@@ -299,7 +299,7 @@ class ConfigSource:
             for name, written in server.get("headers", {}).items()
         }
         return {
-            "transport": "sse" if server.get("type") == "sse" else "http",
+            "transport": "http",
             "url": url,
             "headers": {name: "".join(map(str, parts)) for name, parts in templates.items() if _is_text(parts)},
             "header_templates": {name: parts for name, parts in templates.items() if not _is_text(parts)},

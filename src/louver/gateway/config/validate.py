@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 SERVERS: Place = ("mcpServers",)
 
+# Settings and words that there were, and what to do instead.
+GONE = {
+    "sse": "HTTP with SSE of 2024 is no transport any more: put a bridge to stdio before that server, as 'command'",
+}
+
 # Keywords that miss something. They are reported last, since the missing key may be there, misspelled.
 _MISSING_KEYWORDS = ("oneOf", "anyOf", "required")
 
@@ -106,6 +111,8 @@ def _problems(error: ValidationError) -> Iterator[tuple[Place, str]]:
 def _unknown(key: str, properties: dict[str, Any]) -> str:
     louver_keys = [name for name, rules in properties.items() if "x-of" not in rules]
     section = properties.get("louver", {}).get("$ref", "").rpartition("/")[2]
+    if key in GONE:
+        return GONE[key]
     if section and key in schema()["$defs"][section]["properties"]:
         return f"unknown key {key!r}: it stands under 'louver'"
     return f"unknown key {key!r}: expected one of {', '.join(map(repr, louver_keys))}{did_you_mean(key, louver_keys)}"
@@ -115,6 +122,8 @@ def _expected(keyword: str, wanted: Any, rules: dict[str, Any], instance: Any) -
     if keyword == "type":
         types = wanted if is_array(wanted) else [wanted]
         return f"expected {' or '.join(_TYPE_NAMES[each] for each in types)}, not {type_name(instance)}"
+    if keyword == "enum" and instance in GONE:
+        return GONE[instance]
     if keyword == "enum":
         return f"expected one of {', '.join(map(repr, wanted))}"
     if "x-of" in rules:

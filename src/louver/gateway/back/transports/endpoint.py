@@ -41,7 +41,7 @@ CREDENTIAL_STATUSES = (401, 403)
 _POST_HEADERS = {"accept": f"application/json, {EVENT_STREAM}", "content-type": "application/json"}
 
 _REFUSALS = {
-    405: 'the upstream takes no such request, as with the older SSE (then "type" is "sse"):',
+    405: "the upstream takes no such request; one of the older HTTP with SSE needs a bridge to stdio:",
     **dict.fromkeys(CREDENTIAL_STATUSES, "the upstream does not take the gateway's credentials:"),
     **dict.fromkeys((301, 302, 303, 307, 308), "the upstream redirects, which is not followed:"),
 }
