@@ -40,7 +40,6 @@ HELD = {
     "louver.example._person": "what a pure function has given",
     "louver.example._user": "what a pure function has given",
     "louver.gateway.front.auth.caller_token.CALLER_TOKEN": "of the task",
-    "louver.gateway.front.auth.introspection.CLIENT_ADDRESS": "of the task",
     "louver.gateway.config.validate._validator": "a schema of the package, read once",
     "louver.gateway.config.validate.schema": "a schema of the package, read once",
     "louver.team.login.flow._IN_FLOW": "of the task",

@@ -284,13 +284,6 @@ JWKS_AGAIN_S = 60.0
 JWKS_RETRY_S = 5.0
 """Shortest time between two reads of an issuer's keys, and while none are known, in seconds."""
 
-MAX_INTROSPECTED = 10_000
-MAX_INTROSPECTIONS = 16
-"""Cached introspection results, and requests at once; others wait. Any client can send tokens."""
-
-MAX_ADDRESS_INTROSPECTIONS = 4 * MAX_INTROSPECTIONS
-"""Unknown tokens of one address that are checked or wait for that: other addresses wait for four answers at most."""
-
 LOGIN_FRESH_S = 10.0
 """Age under which a refused access token is not renewed again, in seconds: the server refuses the login itself."""
 

@@ -28,7 +28,6 @@ SECTIONS = {
     "limits": "limits on calls",
     "results": "kept results",
     "auth": "authentication",
-    "introspection": "introspection",
     "tokens": "a file of tokens",
     "token": "a token",
     "principal": "a principal",

@@ -345,8 +345,8 @@ JWKS = {"jwks": "https://id.example/jwks", "resource": "https://a.example/x"}
 @pytest.mark.parametrize(
     ("more", "louver", "told"),
     [
-        ({}, {}, "'token_exchange' needs 'auth' under 'louver' at the top, with 'jwks' or 'introspection'"),
-        ({}, {"auth": {"tokens": "tokens.json"}}, "with 'jwks' or 'introspection': callers bring tokens of an issuer"),
+        ({}, {}, "'token_exchange' needs 'auth' under 'louver' at the top, with 'jwks'"),
+        ({}, {"auth": {"tokens": "tokens.json"}}, "with 'jwks': callers bring tokens of an issuer"),
         ({"for": "gateway"}, {"auth": JWKS}, "tokens are exchanged with 'for': 'principal'"),
         ({"clientSecret": None}, {"auth": JWKS}, "'clientSecret' is missing"),
         ({"issuer": None}, {"auth": JWKS}, "'clientSecret' goes with 'issuer'"),

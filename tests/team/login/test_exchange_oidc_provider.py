@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from gateway.served import at, at_a_url, config, serving
-from louver.team.login.interactive import log_in, log_out
+from louver.team.login.interactive import log_in
 from louver.team.login.stores.folder import LoginFolder
 from team.login.exchanging import SECRET
 from team.login.servers import Browser, authorization_server, free_port, upstream
@@ -23,25 +23,18 @@ EXCHANGE = {
     "clientId": "service",
     "clientSecret": "service-secret-of-the-tests",
 }
-INTROSPECTION = {"clientId": "service", "clientSecret": EXCHANGE["clientSecret"]}
 
 
 @contextmanager
-def exchanging(folder, *, is_opaque=False, audiences=None, oauth=None, **settings):
+def exchanging(folder, *, audiences=None, oauth=None, **settings):
     """A gateway, and a server of the SDK, that trust the same issuer."""
     port = free_port()
     resource = f"http://127.0.0.1:{port}/mcp"
-    opaque = [resource] if is_opaque else []
     with (
-        authorization_server(opaque=opaque, audiences=audiences or {}, **settings) as issuer,
+        authorization_server(audiences=audiences or {}, **settings) as issuer,
         at_a_url("sdk_protected", issuer) as url,
     ):
-        method = (
-            {"introspection": {"endpoint": f"{issuer}/token/introspection", **INTROSPECTION}}
-            if is_opaque
-            else {"jwks": f"{issuer}/jwks"}
-        )
-        auth = {**method, "issuer": issuer, "resource": resource, "requiredScopes": ["read"]}
+        auth = {"jwks": f"{issuer}/jwks", "issuer": issuer, "resource": resource, "requiredScopes": ["read"]}
         servers = {"tracker": at(url, oauth={**EXCHANGE, "issuer": issuer, **(oauth or {})})}
         options = [*config(folder, servers, auth=auth), "--http", f"127.0.0.1:{port}"]
         with serving(*options, no_auth=False) as served:
@@ -65,12 +58,10 @@ async def http():
         yield client
 
 
-@pytest.mark.parametrize("is_opaque", [False, True])
-async def test_each_person_is_itself_at_the_server(tmp_path, http, is_opaque):
-    """Step 17, "For many": for signed and for introspected tokens; the server takes none of the callers' own."""
-    with exchanging(tmp_path, is_opaque=is_opaque) as served:
+async def test_each_person_is_itself_at_the_server(tmp_path, http):
+    """Step 17, "For many": the server takes none of the callers' own tokens."""
+    with exchanging(tmp_path) as served:
         tokens = [await token_of(served, tmp_path, name) for name in ("ann", "bob")]
-        assert all(token.count(".") == (0 if is_opaque else 2) for token in tokens)
         found = await asyncio.gather(*(subject(http, served, token) for token in tokens * 5))
         assert found == ["ann", "bob"] * 5
 
@@ -82,17 +73,6 @@ async def test_tokens_of_two_seconds_are_exchanged_again(tmp_path, http):
         for _ in range(8):
             assert await subject(http, served, token) == "ann"
             await asyncio.sleep(0.5)  # tokens expire by the clock
-
-
-async def test_a_revoked_token_is_exchanged_no_more(tmp_path, http):
-    """RFC 7009: also while the gateway still has an answer about it."""
-    with exchanging(tmp_path, is_opaque=True, exchangedSeconds=2) as served:
-        token = await token_of(served, tmp_path, "ann")
-        assert await subject(http, served, token) == "ann"
-        assert await log_out(upstream(served.url), LoginFolder(tmp_path / "ann")) is None
-        await asyncio.sleep(2)  # tokens expire by the clock
-        result = await called(http, served.url, token, "whoami")
-        assert "the authorization server answers with HTTP 400, invalid_grant" in failure(result)["message"]
 
 
 async def test_a_server_by_the_name_that_the_issuer_knows(tmp_path, http):

@@ -33,15 +33,6 @@ class Jwks:
 
 
 @dataclass(frozen=True, slots=True)
-class Introspection:
-    """Tokens are verified by introspection at the issuer. Source: RFC 7662."""
-
-    endpoint: str
-    client_id: str
-    client_secret: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Tokens:
     """Tokens are listed in a file by their digests."""
 
@@ -50,7 +41,7 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    method: Jwks | Introspection | Tokens
+    method: Jwks | Tokens
     required_scopes: tuple[str, ...] = ()
     resource: str | None = None  # the URL of this server as clients know it
     issuer: str | None = None  # together with `resource`, published to clients (RFC 9728)

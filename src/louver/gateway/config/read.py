@@ -246,7 +246,7 @@ class ConfigSource:
         """Raise if callers' tokens are exchanged, but they bring none of an issuer."""
         exchanging = next((each.name for each in upstreams if each.exchanges_tokens), None)
         if exchanging is not None and (auth is None or isinstance(auth.method, Tokens)):
-            message = "'grant': 'token_exchange' needs 'auth' under 'louver' at the top, with 'jwks' or 'introspection'"
+            message = "'grant': 'token_exchange' needs 'auth' under 'louver' at the top, with 'jwks'"
             problem = f"{message}: callers bring tokens of an issuer then"
             raise self.error_at((*SERVERS, exchanging, "louver", "oauth", "grant"), problem)
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from louver.core.secret_key import derived_key
 from louver.errors import LouverError
-from louver.gateway.config.auth import ALGORITHMS, Auth, Introspection, Jwks, OAuthSettings, Tokens
+from louver.gateway.config.auth import ALGORITHMS, Auth, Jwks, OAuthSettings, Tokens
 from louver.gateway.config.model import AuditSettings
 from louver.limits import AUDIT_DAYS
 from louver.policy.principal import Principal
@@ -118,21 +118,13 @@ def _destination(written: str, source: SettingReader) -> StateUrl | Path:
     raise source.error_at(place, message)
 
 
-def _read_method(written: dict[str, Any], source: SettingReader) -> Jwks | Introspection | Tokens:
+def _read_method(written: dict[str, Any], source: SettingReader) -> Jwks | Tokens:
     if "tokens" in written:
         return Tokens(_existing_file("tokens", written["tokens"], source))
-    if "jwks" in written:
-        place = source.string((*_AUTH, "jwks"), written["jwks"])
-        keys = (
-            secure_url(written, "jwks", source) if "://" in place else _existing_file("jwks", written["jwks"], source)
-        )
-        assert keys is not None, "it is there"
-        return Jwks(keys, tuple(written.get("algorithms", ALGORITHMS)))
-    section, at = written["introspection"], (*_AUTH, "introspection")
-    endpoint = secure_url(section, "endpoint", source, at)
-    assert endpoint is not None, "the schema wants it"
-    names = ("clientId", "clientSecret")
-    return Introspection(endpoint, *(source.string((*at, name), section[name]) for name in names))
+    place = source.string((*_AUTH, "jwks"), written["jwks"])
+    keys = secure_url(written, "jwks", source) if "://" in place else _existing_file("jwks", written["jwks"], source)
+    assert keys is not None, "the schema wants it"
+    return Jwks(keys, tuple(written.get("algorithms", ALGORITHMS)))
 
 
 def _existing_file(name: str, written: str, source: SettingReader) -> Path:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from base64 import b64encode
 from contextlib import contextmanager, suppress
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from urllib.parse import parse_qs
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 ISSUER, RESOURCE = "https://id.example", "https://mcp.example/mcp"
-SECRET = "cl13nt-s3cr3t"
 
 
 @cache
@@ -80,18 +77,11 @@ class Issuer:
     def __init__(self):
         self.answers = {}
         self.asked = []
-        self.tokens = {}
 
     def answer(self, path, body, authorization):
         """Status, body, and headers."""
         self.asked.append(path)
-        if path != "/introspect":
-            return self.answers.get(path, (404, b"", {}))
-        expected = b64encode(f"louver:{SECRET}".encode()).decode()
-        if authorization != f"Basic {expected}":
-            return 401, b"{}", {}
-        token = parse_qs(body.decode())["token"][0]
-        return 200, json.dumps(self.tokens.get(token, {"active": False})).encode(), {}
+        return self.answers.get(path, (404, b"", {}))
 
 
 @contextmanager

@@ -14,8 +14,6 @@ from fixtures.tables import in_turn
 from gateway.front.auth.guarded import METADATA, TOKENS, WHO, bearing, guarded, token_file, who
 from gateway.front.auth.issuer import (
     ISSUER,
-    SECRET,
-    claims,
     ec_key,
     issuer,
     key_set,
@@ -248,18 +246,6 @@ def test_where_nobody_gives_tokens_nothing_is_told(static):
 def test_the_server_is_reached_by_the_name_that_clients_know(by_jwks, host, status):
     """Ours: what stands before it may keep the name; no other is taken, against DNS rebinding."""
     assert post(by_jwks.url, signed(), headers={"host": host}).status_code == status
-
-
-@every_era
-async def test_a_token_is_asked_about(tmp_path, known, era, monkeypatch):
-    """RFC 7662; the secret by which is asked stands in the environment."""
-    known.tokens["opaque"] = {"active": True, **claims(aud=RESOURCE)}
-    asked = {"endpoint": f"{known.url}/introspect", "clientId": "louver", "clientSecret": "${CLIENT_SECRET}"}
-    monkeypatch.setenv("CLIENT_SECRET", SECRET)
-    with guarded(tmp_path, auth={"introspection": asked, "audience": RESOURCE}) as served:
-        async with bearing(served.url, "opaque", era) as client:
-            assert (await who(client))["subject"] == f"{ISSUER}#ann"
-        assert post(served.url, "unknown").status_code == 401
 
 
 def test_an_issuer_that_is_not_there_is_no_fault_of_the_token(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from gateway.configs import write
 from louver.errors import InvalidConfig
-from louver.gateway.config.auth import ALGORITHMS, Auth, Introspection, Jwks, Tokens
+from louver.gateway.config.auth import ALGORITHMS, Auth, Jwks, Tokens
 from louver.gateway.config.model import AuditSettings
 from louver.gateway.config.read import read_config
 from louver.gateway.config.validate import schema
@@ -14,7 +14,6 @@ from louver.limits import AUDIT_DAYS
 from louver.policy.principal import Principal
 
 RESOURCE = "https://mcp.example/mcp"
-ASKED = {"endpoint": "https://id.example/introspect", "clientId": "louver", "clientSecret": "${SECRET}"}
 
 
 def read(folder, **louver):
@@ -42,13 +41,6 @@ def test_keys_stand_in_a_file(tmp_path):
     auth = {"jwks": "jwks.json", "audience": "louver", "algorithms": ["ES256"], "requiredScopes": ["a", "b"]}
     expected = Auth(Jwks(tmp_path / "jwks.json", ("ES256",)), ("a", "b"), audience="louver")
     assert read(tmp_path, auth=auth).auth == expected
-
-
-def test_the_issuer_is_asked(tmp_path):
-    """Ours; its secret is a variable."""
-    found = read(tmp_path, auth={"introspection": ASKED, "audience": "louver"})
-    assert found.auth.method == Introspection("https://id.example/introspect", "louver", "s3cr3t")
-    assert "s3cr3t" not in repr(found)
 
 
 def test_tokens_stand_in_a_file(tmp_path):
@@ -105,13 +97,12 @@ def test_algorithms_are_those_with_public_keys():
 
 
 WRONG = {
-    "no way": ({"auth": {"resource": RESOURCE}}, "'auth': expected either 'jwks', 'introspection' or 'tokens'"),
-    "two ways": ({"auth": {"jwks": "a", "tokens": "b"}}, "expected either 'jwks', 'introspection' or 'tokens'"),
+    "no way": ({"auth": {"resource": RESOURCE}}, "'auth': expected either 'jwks' or 'tokens'"),
+    "two ways": ({"auth": {"jwks": "a", "tokens": "b"}}, "expected either 'jwks' or 'tokens'"),
     "no audience": (
         {"auth": {"jwks": "https://id.example/jwks"}},
         "expected 'audience' or 'resource': without them tokens for other servers would be taken",
     ),
-    "no audience of what is asked": ({"auth": {"introspection": ASKED}}, "expected 'audience' or 'resource'"),
     "keys that anybody on the way can change": (
         {"auth": {"jwks": "http://id.example/jwks", "audience": "a"}},
         "'jwks': expected a URL that begins with https://",
@@ -134,14 +125,7 @@ WRONG = {
         {"auth": {"tokens": "a", "issuer": "https://id.example/#a"}},
         "'issuer': expected a URL that begins with https://, without '#'",
     ),
-    "an endpoint that anybody can read": (
-        {"auth": {"introspection": {**ASKED, "endpoint": "http://id.example/i"}, "audience": "a"}},
-        "'endpoint': expected a URL that begins with https://",
-    ),
-    "no secret": (
-        {"auth": {"introspection": {**ASKED, "clientSecret": "${NOT_SET}"}, "audience": "a"}},
-        "the environment variable 'NOT_SET' is not set",
-    ),
+    "opaque tokens": ({"auth": {"introspection": {}}}, "tokens are not introspected any more: 'jwks', or a proxy"),
     "nobody": (
         {"principal": {"roles": ["admin"]}},
         "'principal': expected a principal with a subject, a client, or both",

@@ -1,1 +1,1 @@
-"""Authentication over HTTP: bearer tokens, verified as JWTs, by introspection, or against a file of digests."""
+"""Authentication over HTTP: bearer tokens, verified as JWTs or against a file of digests."""

@@ -18,9 +18,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Router
 
 from louver.errors import AuthUnavailable
-from louver.gateway.config.auth import Introspection, Jwks
+from louver.gateway.config.auth import Jwks
 from louver.gateway.front.auth.caller_token import CALLER_TOKEN, CallerToken
-from louver.gateway.front.auth.introspection import CLIENT_ADDRESS, IntrospectionVerifier
 from louver.gateway.front.auth.signed import JwtVerifier
 from louver.gateway.front.auth.static import StaticTokenVerifier
 from louver.gateway.front.endpoint import is_login_page
@@ -76,18 +75,13 @@ def build_verifier(auth: Auth) -> TokenVerifier:
     """Return the token verifier of the settings; raise `InvalidConfig` if the token file is unusable."""
     if isinstance(auth.method, Jwks):
         return JwtVerifier(auth.method, auth)
-    return (
-        IntrospectionVerifier(auth.method, auth)
-        if isinstance(auth.method, Introspection)
-        else StaticTokenVerifier(auth.method.file)
-    )
+    return StaticTokenVerifier(auth.method.file)
 
 
 class _Backend(BearerAuthBackend):
     """The SDK's backend, extended for a verifier that cannot reach its issuer."""
 
     async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, AuthenticatedUser] | None:
-        CLIENT_ADDRESS.set(None if conn.client is None else conn.client.host)
         try:
             return await super().authenticate(conn)
         except AuthUnavailable as error:

@@ -1,4 +1,4 @@
-"""Convert the claims of a JWT or of an introspection response to the SDK's access token.
+"""Convert the claims of a JWT to the SDK's access token.
 
 The token's text is not stored, so that it can never appear in a log.
 """
