@@ -69,8 +69,8 @@ from louver.errors import (
 
 if TYPE_CHECKING:
     from louver.catalogue.search.ranking import Ranking
-    from louver.client.call import DryRun, ProjectedResult, Stats
-    from louver.client.client import Client, SyncClient
+    from louver.client.call import ProjectedResult
+    from louver.client.client import Client
     from louver.core.projection.plan import Plan, compile_projection
     from louver.core.projection.request import Projection
     from louver.core.schema.relax import relax
@@ -86,7 +86,6 @@ __all__ = [
     "AuditFailed",
     "AuthUnavailable",
     "Client",
-    "DryRun",
     "Gateway",
     "InvalidAnswer",
     "InvalidArguments",
@@ -127,8 +126,6 @@ __all__ = [
     "SandboxTimeout",
     "SandboxUnavailable",
     "StateUnavailable",
-    "Stats",
-    "SyncClient",
     "TooManyProcesses",
     "TooManyTools",
     "ToolChanged",
@@ -157,7 +154,6 @@ _LAZY: Final = {
     "attach": "louver.sdk.attach",
     "Client": "louver.client.client",
     "compile_projection": "louver.core.projection.plan",
-    "DryRun": "louver.client.call",
     "Gateway": "louver.gateway.gateway",
     "hint": "louver.wire.hint",
     "KeptResults": "louver.steps.results.results",
@@ -166,8 +162,6 @@ _LAZY: Final = {
     "Projection": "louver.core.projection.request",
     "Ranking": "louver.catalogue.search.ranking",
     "relax": "louver.core.schema.relax",
-    "Stats": "louver.client.call",
-    "SyncClient": "louver.client.client",
     "Warnings": "louver.steps.calls.warnings",
 }
 

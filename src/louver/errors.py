@@ -74,9 +74,7 @@ class UnfitType(InvalidProjection, code="UNFIT_TYPE"):
 
     Args:
         message: What does not fit, and what the tool has instead.
-        path: Where; `None` if the type itself cannot be requested.
-        takes: The JSON types that the requested type accepts there.
-        has: The JSON types that the tool's schema has there.
+        path: The field that the tool does not answer; `None` if the type itself cannot be requested.
         suggestion: The path that was probably meant.
     """
 

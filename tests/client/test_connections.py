@@ -1,6 +1,5 @@
-"""Over real transports, through the gateway, with what servers ask meanwhile; and the client that does not await."""
+"""Over real transports, through the gateway, with what servers ask meanwhile."""
 
-import inspect
 import json
 import shlex
 import threading
@@ -13,7 +12,7 @@ import pytest
 from mcp import MCPError, StdioServerParameters
 
 import louver
-from client.servers import CANARY, MODES, example, lowlevel, structured, tool
+from client.servers import CANARY, lowlevel, structured, tool
 from fixtures.forking import PYTHON
 from fixtures.process import http_process
 from gateway.gateways import EVERYTHING, LOUVER, everything, gateway
@@ -204,38 +203,3 @@ async def test_a_server_that_does_not_stop_to_ask_is_told(monkeypatch):
         with pytest.raises(louver.InvalidAnswer, match="still asks after 10 rounds"):
             await client.call_tool("ask")
     assert len(made.calls) == 10
-
-
-# The client that does not await
-
-
-@pytest.mark.parametrize("mode_of", MODES.values())
-def test_the_same_calls_without_await(mode_of):
-    """Ours."""
-    with louver.SyncClient(example(), mode=mode_of) as client:
-        assert client.call_tool(*USER, include=["name"]).data == NAME
-        assert client.validate("get_user_profile", include=["nmae"]).suggestions == {"nmae": "name"}
-        assert client.views("get_user_profile") == {}
-        assert "get_user_profile" in [tool["name"] for tool in client.list_tools()]
-        with pytest.raises(louver.UnknownField):
-            client.call_tool(*USER, include=["nmae"], strict=True)
-        assert client.stats.applied == 1
-    with pytest.raises(RuntimeError, match="open within"):
-        client.views("get_user_profile")
-
-
-def test_a_method_that_does_not_await_takes_the_same_and_says_the_same():
-    """Ours: for editors and `help`; pyright and mypy see the overloads too."""
-    for name in ("call_tool", "list_tools", "views", "validate"):
-        one, other = getattr(louver.SyncClient, name), getattr(louver.Client, name)
-        assert inspect.signature(one) == inspect.signature(other)
-        assert one.__doc__ == other.__doc__
-        assert not inspect.iscoroutinefunction(one)
-
-
-def test_what_is_raised_within_its_block_comes_out_as_it_is():
-    """Ours."""
-    with pytest.raises(KeyError), louver.SyncClient(example()):
-        raise KeyError("mine")
-    with pytest.raises(OSError, match="no-such-command"), louver.SyncClient(["no-such-command"]):
-        pass

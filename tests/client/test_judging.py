@@ -8,7 +8,6 @@ import louver
 from louver.catalogue.plan_cache import Plans
 from louver.client.answer import judge
 from louver.client.tools import KnownTool
-from louver.client.type_compatibility import clash
 from louver.client.validation_cost import is_affordable
 from louver.core.projection.view import Views
 from louver.core.schema.relax import relax
@@ -91,12 +90,6 @@ def test_what_is_generated_can_be_applied(triple: Triple):
     assert is_affordable(schema, triple.value, 1)
 
 
-@given(triples())
-def test_a_schema_does_not_clash_with_itself(triple: Triple):
-    """Ours: there is a value that satisfies both."""
-    assert clash(triple.schema, triple.schema) is None
-
-
 OBJECT = {"type": "object"}
 
 
@@ -130,44 +123,6 @@ def test_the_ways_through_a_schema_are_counted_not_gone(schema, value, affordabl
         for _ in range(40):
             value = {"a": value}
     assert is_affordable(schema, value, 10_000 if isinstance(value, list) else 1) is affordable
-
-
-STRING, NUMBER = {"type": "string"}, {"type": "integer"}
-
-
-@pytest.mark.parametrize(
-    ("takes", "has", "path"),
-    [
-        (STRING, STRING, None),
-        (STRING, NUMBER, "*"),
-        (STRING, {}, None),
-        ({"type": ["string", "null"]}, {"type": ["integer", "null"]}, "*"),
-        ({"type": ["string", "null"]}, {"type": "null"}, None),
-        ({"anyOf": [STRING, NUMBER]}, NUMBER, None),
-        ({"anyOf": [STRING, {"type": "array"}]}, NUMBER, "*"),
-        (
-            {"properties": {"a": STRING}},
-            {"$ref": "#/$defs/d", "$defs": {"d": {**OBJECT, "properties": {"a": NUMBER}}}},
-            "a",
-        ),
-        ({**OBJECT, "properties": {"a": STRING}}, {**OBJECT, "allOf": [{"properties": {"a": NUMBER}}]}, "a"),
-        ({**OBJECT, "properties": {"a": STRING}}, {**OBJECT, "additionalProperties": NUMBER}, "a"),
-        ({**OBJECT, "properties": {"a": STRING}}, {**OBJECT, "properties": {"b": NUMBER}}, None),
-        ({**OBJECT, "additionalProperties": STRING}, {**OBJECT, "additionalProperties": NUMBER}, "*"),
-        ({"type": "array", "items": STRING}, {"type": "array", "items": NUMBER}, "*"),
-        ({"const": 1}, {"enum": [2, 3]}, "*"),
-        ({"const": 1}, {"enum": [1, 3]}, None),
-        (STRING, False, None),
-        ({**OBJECT, "properties": {"a": STRING}}, {**OBJECT, "properties": {"a": False}}, None),
-        (OBJECT, {**OBJECT, "properties": {"result": STRING}, "required": ["result"]}, None),
-        (STRING, {"$schema": "https://example.com/unknown", "type": "integer"}, None),
-        (STRING, {"allOf": [{"anyOf": [{}] * 9}] * 3, "type": "string"}, None),
-    ],
-)
-def test_a_clash_is_where_no_value_can_be_of_both(takes, has, path):
-    """Ours: and none is told where one could."""
-    found = clash(takes, has)
-    assert (None if found is None else str(found.path)) == path
 
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}}}

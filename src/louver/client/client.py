@@ -10,12 +10,10 @@ A server without projection sends the full output: `required` refuses it, `minim
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from anyio import to_thread
-from anyio.from_thread import start_blocking_portal
 from mcp import Client as McpClient
 from mcp import MCPError
 from mcp.client import advertise
@@ -23,21 +21,19 @@ from mcp_types import ToolListChangedNotification
 
 from louver.catalogue.plan_cache import Plans
 from louver.client.answer import SchemaCache, judge
-from louver.client.call import EVERYTHING, DryRun, ProjectedResult, Stats, refusal, requested_projection, wire_form
+from louver.client.call import ProjectedResult, refusal, requested_projection, wire_form
 from louver.client.target import only, opened
 from louver.client.tools import Tools
 from louver.client.typed import Typed
 from louver.client.wire import Wire
-from louver.core.preview.field_sizes import size_of
 from louver.errors import InvalidAnswer, InvalidInput, InvalidProjection, OutputInvalid, ProjectionRequired, UnknownView
 from louver.wire.names import PROJECTION, PROJECTION_LITERAL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self, Unpack
 
-    from anyio.from_thread import BlockingPortal
     from mcp.client import IncomingMessage
 
     from louver.client.answer import Answer
@@ -47,8 +43,6 @@ if TYPE_CHECKING:
     from louver.core.projection.request import Projection
 
 T = TypeVar("T")
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class Client:
@@ -64,7 +58,6 @@ class Client:
     """
 
     def __init__(self, target: Target, **options: Unpack[ClientOptions]) -> None:
-        self.stats = Stats()
         self._message_handler = options.get("message_handler")
         options["message_handler"] = self._on_message
         # Some servers project only for clients that declare the extension.
@@ -178,9 +171,7 @@ class Client:
         prunes = minimize or typed is not None
         result = await self._called(tool, arguments, projection)
         answer = await self._judged(tool, projection, result, prunes=prunes)
-        finished, requested, received = await to_thread.run_sync(_finished, answer, typed, result)
-        self.stats.count(applied=finished.applied, requested=requested, received=received)
-        return finished
+        return await to_thread.run_sync(_finished, answer, typed, result)
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """The tools of all pages, as the server lists them: JSON objects with `name`, `inputSchema` and so on."""
@@ -194,24 +185,6 @@ class Client:
             paths = {"include": [*map(str, view.include)], "exclude": [*map(str, view.exclude)]}
             found[name] = {**{kind: listed for kind, listed in paths.items() if listed}, **view.shaping.to_json()}
         return found
-
-    async def validate(
-        self,
-        tool: str,
-        *,
-        include: Sequence[str] | None = None,
-        exclude: Sequence[str] | None = None,
-        view: str | None = None,
-        into: Any = None,
-        strict: bool = False,
-    ) -> DryRun:
-        """What a request means for a tool, without calling the tool."""
-        known = await self._tools.find(tool)
-        named = {"include": include, "exclude": exclude, "view": view}
-        _, projection = await self._request(known, named, into, strict=strict, required=False, minimize=True)
-        asks = EVERYTHING if projection is None else projection
-        plan = (await to_thread.run_sync(known.entry.plan, asks)).plan
-        return DryRun(plan.fields, plan.unmatched, plan.suggestions, plan.schema, known.is_exact, known.projects)
 
     async def _request(
         self, tool: KnownTool, named: dict[str, Any], into: Any, *, strict: bool, required: bool, minimize: bool
@@ -281,61 +254,10 @@ class Client:
             await self._message_handler(message)
 
 
-class SyncClient:
-    """The same for synchronous code, open within `with`; it takes the arguments of `Client`.
-
-    An event loop runs in a thread within the block; several threads may call.
-    """
-
-    def __init__(self, target: Target, **options: Unpack[ClientOptions]) -> None:
-        self._client = Client(target, **options)
-        self._open = ExitStack()
-        self._portal: BlockingPortal | None = None
-
-    def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            portal = stack.enter_context(start_blocking_portal())
-            stack.enter_context(portal.wrap_async_context_manager(self._client))
-            self._portal, self._open = portal, stack.pop_all()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._portal = None
-        self._open.__exit__(kind, error, trace)
-
-    @property
-    def stats(self) -> Stats:
-        """What the calls have cost so far."""
-        return self._client.stats
-
-    @staticmethod
-    def _blocking(
-        method: Callable[Concatenate[Client, P], Coroutine[Any, Any, R]],
-    ) -> Callable[Concatenate[SyncClient, P], R]:
-        """The method for synchronous code, with its signature, overloads and docstring."""
-
-        @wraps(method)
-        def call(self: SyncClient, *args: P.args, **options: P.kwargs) -> R:
-            if self._portal is None:
-                raise RuntimeError("a SyncClient is open within `with`")
-            return self._portal.call(partial(method, self._client, *args, **options))
-
-        return call
-
-    call_tool = _blocking(Client.call_tool)
-    list_tools = _blocking(Client.list_tools)
-    views = _blocking(Client.views)
-    validate = _blocking(Client.validate)
-
-
-def _finished(answer: Answer, typed: Typed[Any] | None, raw: dict[str, Any]) -> tuple[ProjectedResult[Any], int, int]:
-    """The result of a call; the bytes that were requested, and received."""
+def _finished(answer: Answer, typed: Typed[Any] | None, raw: dict[str, Any]) -> ProjectedResult[Any]:
     value, schema = answer.unwrapped()
     data = value if typed is None else _typed(answer, typed, raw, value)
-    result = ProjectedResult(data, schema, answer.applied, answer.pruned, answer.receipt, raw)
-    return result, size_of(value), size_of(raw)
+    return ProjectedResult(data, schema, answer.applied, answer.pruned, answer.receipt, raw)
 
 
 def _typed(answer: Answer, typed: Typed[T], raw: dict[str, Any], value: Json) -> T:

@@ -24,7 +24,6 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from pydantic.json_schema import GenerateJsonSchema
 
-from louver.client.type_compatibility import clash
 from louver.core.json import compact_bytes, is_array, is_object, strings
 from louver.core.paths.path import FieldPath, fold
 from louver.core.projection.request import Projection
@@ -66,7 +65,7 @@ class Typed(Generic[T]):
         self.name = _name_of(type_)
         try:
             self._adapter: TypeAdapter[T] = TypeAdapter(type_)
-            self._schema: Schema = self._adapter.json_schema(schema_generator=_Reads)
+            schema: Schema = self._adapter.json_schema(schema_generator=_Reads)
         except _CheckedLater:
             wrong = "has an Iterable or a Generator, which is not checked when it comes: expected list[...]"
             raise UnfitType(f"{self.name} {wrong}") from None
@@ -75,7 +74,7 @@ class Typed(Generic[T]):
             if error.code == "typed-dict-version":
                 wrong = "has a typing.TypedDict, which needs Python 3.12: expected typing_extensions.TypedDict"
             raise UnfitType(f"{self.name} {wrong}") from None
-        reading, root = _Reading(), document(self._schema)
+        reading, root = _Reading(), document(schema)
         self._fields = reading.fields(root)
         self.is_text = Kinds(StepBudget()).of(root) & ~type_bounds.NULL == type_bounds.STRING
         self._names = reading.names
@@ -88,12 +87,6 @@ class Typed(Generic[T]):
         has = tool.source
         if has is None or tool.may_answer_text:
             return
-        found = clash(self._schema, has)
-        if found is not None:
-            takes, offers = (" or ".join(names) or "nothing" for names in (found.takes, found.has))
-            differs = "other values of the same type" if found.takes == found.has else offers
-            message = f"at {str(found.path)!r} {self.name} takes {takes}, where tool {tool.name!r} has {differs}"
-            raise UnfitType(message, path=str(found.path), takes=[*found.takes], has=[*found.has])
         needed = fold(tuple(FieldPath(field.steps) for field in self._fields if field.required))
         for unknown, meant in known_fields.unmatched(has, within(has, needed), ()).items():
             path, near = (None if each is None else _unwrapped_path(has, each) for each in (unknown, meant))
