@@ -24,7 +24,6 @@ EXPECTED = {
     "team.workers:ServingWorker": "cli.commands.serve:ServingWorker",
     "team.workers:Workers": None,
     "team.metrics_endpoint:serve_metrics": None,
-    "desk.picker_app:PickerApp": None,
     "desk.ui.api:PageApi": None,
     "desk.ui.page:PageFiles": None,
     "lua.scripts:ScriptRunner": "gateway.builtin.scripts:ScriptRunner",

@@ -1,4 +1,4 @@
-"""What a person at a desk needs: the doctor, files of hosts, the page, and the picker of fields in a host.
+"""What a person at a desk needs: the doctor, files of hosts, and the page.
 
-`gateway` expects a step of it, the picker; `cli` the commands, and the page as applications before the endpoint.
+`cli` expects the commands, and the page as applications before the endpoint.
 """

@@ -1,7 +1,7 @@
 """The features of a gateway by its configuration; `louver.steps.compose` makes the steps of them.
 
-    full                  apps ─ projection ─ call limits ─ tracing ─ forward
-    deferred              apps ─ deferred tools ─ projection ─ call limits ─ tracing ─ forward
+    full                  projection ─ call limits ─ tracing ─ forward
+    deferred              deferred tools ─ projection ─ call limits ─ tracing ─ forward
     minimal               disclosure ─ projection ─ call limits ─ tracing ─ forward
     discovery, gateway    built-in tools ─ projection ─ call limits ─ tracing ─ forward
 
@@ -303,7 +303,6 @@ class Pipeline:
             policed=partial(files.policy_of, enforcers) if enforcers else None,
             audit=audit,
             outer=_counting(owner_of, savings, hosts, forward),
-            apps=_apps(self._server_info, config.argument_name) if is_full and argument != "off" else None,
             inner=_limiting(retained.call_limits),
             audience=self.audience if is_per_audience else None,
             origins=origins,
@@ -483,11 +482,6 @@ def _limiting(call_limits: CallLimits | None) -> list[Acting]:
     limits = [] if call_limits is None else [Acting(call_limits, call_limits.methods)]
     spans = tracing()
     return limits if spans is None else [*limits, Acting(spans)]
-
-
-def _apps(server_info: dict[str, Any], argument: str) -> Acting:
-    picker_app = plugged_in("desk.picker_app:PickerApp")
-    return Acting(picker_app(server_info, argument), picker_app.methods)
 
 
 def _grants(keys: tuple[str, ...]) -> Grants:

@@ -1,6 +1,6 @@
 """The steps before a server, composed of those features that are on; one that is off is not there.
 
-    counted ─ built-in tools ─ disclosure ─ audit ─ apps ─ projection, search ─ policy, limits, traces ─ server
+    counted ─ built-in tools ─ disclosure ─ audit ─ projection, search ─ policy, limits, traces ─ server
 
 A request passes only the steps that act on its method. Callers share steps, and what these cache, only if they may see
 the same (PRIVACY.md, P16).
@@ -80,7 +80,6 @@ class Features:
     policed: Policed | None = None
     audit: RecordWriter | None = None
     outer: Sequence[Acting] = ()
-    apps: Acting | None = None
     inner: Sequence[Acting] = ()
     audience: Callable[[Principal], Hashable] | None = None  # equal for callers who may see the same; all, without it
     origins: ToolOrigins = ATTACHED_SERVER
@@ -158,7 +157,6 @@ class Composed:
             Acting(built_in) if built_in is not None else None,
             Acting(disclosure, disclosure.methods) if disclosure is not None else None,
             _audit(features.audit, policed) if features.audit is not None and policed is not None else None,
-            features.apps,
             Acting(projection, projection.methods),
             *features.inner,
         ]
