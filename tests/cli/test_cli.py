@@ -279,6 +279,7 @@ def test_a_command_that_does_not_exist_is_told():
         "louver: error: there is no command 'serv': did you mean 'serve'?\n"
     )
     assert louver("qqq").stderr.endswith("there is no command 'qqq': 'louver --help' lists them\n")
+    assert "'louver completion' is gone: 'louver --help' lists" in louver("completion", "bash").stderr
     bare = louver()
     assert bare.returncode == 2
     assert bare.stderr.endswith("louver: error: name a command: 'louver --help' lists them; begin with: louver demo\n")

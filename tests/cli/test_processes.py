@@ -32,7 +32,6 @@ COMMANDS = {
     "audit": ["audit.db"],
     "call": ["t", "--", *SERVER],
     "check": ["--", *SERVER],
-    "completion": ["bash"],
     "conformance": ["--era", "2025-11-25", "--group", "hint", "--", *HONEST],
     "demo": ["--json"],
     "derive": ["--relax"],

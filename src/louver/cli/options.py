@@ -399,12 +399,6 @@ COMMANDS = (
         more="It reads the schema of whole values from standard input.",
         module="cli.commands.project",
     ),
-    _command(
-        "completion SHELL",
-        "print a script for completion in a shell",
-        ('eval "$(louver completion bash)"', "louver completion zsh > ~/.zfunc/_louver"),
-        _option("shell SHELL", "bash or zsh", choices=("bash", "zsh")),
-    ),
 )
 
 

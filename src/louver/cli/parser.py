@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 
 SEPARATOR = "--"
 _SHOWN = 80  # characters of a wrong word
+
+# Commands that there were, and what to do instead.
+GONE = {
+    "completion": "'louver --help' lists the commands",
+}
 _UNITS = {"d": 86_400, "h": 3600, "m": 60}
 
 
@@ -54,11 +59,6 @@ class Parser(argparse.ArgumentParser):
         """The group for the options that name servers; `others` are options that replace them."""
         self._servers = _ServerOptions(required, others)
         return self.add_argument_group("the server", f"one of {self._servers.expected}")
-
-    @property
-    def actions(self) -> list[argparse.Action]:
-        """Its arguments and options."""
-        return self._actions
 
     def take_command(self, arguments: Namespace, command: list[str] | None) -> None:
         """Store the words after the separator, and refuse what does not name servers as this command takes them."""
@@ -147,6 +147,8 @@ def parse(parser: Parser, commands: dict[str, Parser], line: Sequence[str]) -> N
     place = line.index(SEPARATOR) if SEPARATOR in line else len(line)
     words, command = line[:place], [*line[place + 1 :]] if place < len(line) else None
     name = next((word for word in words if not word.startswith("-")), None)
+    if name in GONE:
+        parser.error(f"'louver {name}' is gone: {GONE[name]}")
     if name is not None and name not in commands:
         suggestion = meant(nearest(name, commands, 1), "'louver --help' lists them")
         parser.error(f"there is no command {name[:_SHOWN]!r}: {suggestion}")
