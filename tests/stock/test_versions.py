@@ -12,7 +12,8 @@ from stock.run import python_with
 
 ROOT = Path(__file__).parents[2]
 
-TOOLS = [f"{name}=={version(name)}" for name in ("pytest", "pytest-xdist", "hypothesis", "pyyaml", "lupa")]
+_NAMES = ("pytest", "pytest-xdist", "hypothesis", "blockbuster", "pyyaml", "lupa")
+TOOLS = [f"{name}=={version(name)}" for name in _NAMES]
 """What the tests below need themselves, as it is here."""
 
 TESTS = [
