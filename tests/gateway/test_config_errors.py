@@ -62,20 +62,25 @@ WRONG = {
         3,
         "'descriptions': there is no such folder: 'no/where'",
     ),
-    "a file in a folder that is not there": (
+    "a store that there was": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"keepResults": {"store": "no/where/r.db"}}}',
         2,
-        "'store': there is no such folder: 'no/where'",
+        "results are kept in memory, or in 'state' if there is one: leave out 'store'",
+    ),
+    "a database that there was": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"state": "postgres://${TOKEN}@h/louver"}}',
+        2,
+        "'state': state is on Redis or Valkey alone now: expected a URL as redis://10.0.0.7:6379/0",
     ),
     "a store that is none": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"state": "redis://:${TOKEN}@:6379"}}',
         2,
-        "'state': expected the URL of a store, as redis://10.0.0.7:6379/0 or postgres://10.0.0.7/louver, or file:PATH",
+        "'state': expected the URL of Redis or Valkey, as redis://10.0.0.7:6379/0",
     ),
     "state of another kind": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"state": "mysql://${TOKEN}"}}',
         2,
-        "'state': expected the URL of a store",
+        "'state': expected the URL of Redis or Valkey",
     ),
     "a replica without its endpoint": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"replicaUrl": "http://10.0.0.7:8080/"}}',

@@ -3,12 +3,10 @@
 import json
 import os
 import re
-import sqlite3
 import subprocess
 import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from mcp import Client, MCPError
@@ -110,7 +108,6 @@ async def test_another_configuration_leaves_results_where_they_are():
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"keep_results": KeptResults(store=Path("/nowhere/r.db"))}, "results cannot be kept in"),
         ({"exposure": "minimal", "keys": ("k" * 32, "short")}, "at least 32 bytes"),
     ],
 )
@@ -156,9 +153,8 @@ async def test_scripts_get_data_and_what_they_give_is_kept(tmp_path):
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_two_clients_and_an_end(tmp_path, mode):
-    """P17, in processes of their own: guessed, foreign and expired are one answer."""
-    louver = {"keepResults": {"store": "results.db", "minutes": 5}}
-    options = config(tmp_path, {"large": fixture("large")}, **louver)
+    """P17, in processes of their own: guessed and foreign are one answer."""
+    options = config(tmp_path, {"large": fixture("large")}, keepResults={"minutes": 5})
     with serving(*options) as served:
         options = {"mode": mode, "extensions": PROGRAM}
         async with Client(served.url, **options) as one, Client(served.url, **options) as other:
@@ -169,10 +165,6 @@ async def test_two_clients_and_an_end(tmp_path, mode):
                 refused.append(await error_of(other, uri))
             else:
                 await other.read_resource(f"{uri}?fields=call")
-            with sqlite3.connect(tmp_path / "results.db") as database:
-                database.execute("UPDATE results SET expires = 1")
-            database.close()
-            refused += [await error_of(client, uri) for client in (one, other)]
     assert len({json.dumps(error) for error in refused}) == 1
     assert refused[0]["data"]["error"]["code"] == "UNKNOWN_RESULT"
     assert "xxx" not in "".join(served.said)
@@ -185,18 +177,6 @@ async def error_of(client, uri):
     return refused.value.error.model_dump(exclude_none=True)
 
 
-async def test_a_file_survives_the_gateway(tmp_path):
-    """GATEWAY.md: memory or SQLite; in 2026-07-28 the handle is enough."""
-    options = config(tmp_path, {"large": fixture("large")}, keepResults={"store": "results.db"})
-    with serving(*options) as served:
-        async with Client(served.url, extensions=PROGRAM) as client:
-            uri = (await client.call_tool("rows", {})).meta[KEY]["uri"]
-    with serving(*options) as served:
-        async with Client(served.url, extensions=PROGRAM) as client:
-            content = (await client.read_resource(f"{uri}?fields=rows.id")).contents[0]
-    assert len(json.loads(content.text)["rows"]) == 1000
-
-
 def read_louver(folder, louver=None, **upstream):
     server = {"command": "a", "louver": upstream}
     return read_config(write(folder, json.dumps({"mcpServers": {"a": server}, "louver": louver or {}})), ENVIRON)
@@ -207,8 +187,8 @@ def test_a_file_says_what_is_said_and_kept(tmp_path):
     assert read_louver(tmp_path, {"warnings": True}).warnings == Warnings()
     assert read_louver(tmp_path, {"warnings": {"items": 5}}).warnings == Warnings(items=5)
     assert read_louver(tmp_path, {"keepResults": {}}).keep_results == KeptResults()
-    kept = {"overBytes": 5, "minutes": 0.5, "store": "${EMPTY:-kept}.db"}
-    assert read_louver(tmp_path, {"keepResults": kept}).keep_results == KeptResults(5, 0.5, tmp_path / "kept.db")
+    kept = {"overBytes": 5, "minutes": 0.5}
+    assert read_louver(tmp_path, {"keepResults": kept}).keep_results == KeptResults(5, 0.5)
     assert read_louver(tmp_path, guidance=[RULE]).upstreams[0].guidance == (GuidanceRule.read(RULE),)
     for louver in ({}, {"warnings": False}):
         assert (read_louver(tmp_path, louver).warnings, read_louver(tmp_path).keep_results) == (None, None)
@@ -220,7 +200,6 @@ WRONG_SETTINGS = {
     "half an item": ({"warnings": {"items": 1.5}}, "'items': expected a whole number, not a number"),
     "an unknown limit": ({"warnings": {"item": 1}}, "unknown key 'item': expected one of 'items', 'characters'"),
     "results for ever": ({"keepResults": {"minutes": 1441}}, "'minutes': expected a number over 0 and at most 1440"),
-    "results nowhere": ({"keepResults": {"store": "no/r.db"}}, "'store': there is no such folder"),
     "results of any size": ({"keepResults": {"overBytes": 0}}, "'overBytes': expected a whole number from 1"),
 }
 WRONG_RULES = {
@@ -264,34 +243,29 @@ def ruled(folder, *, allow="*", key=b"k" * 32):
     return Policy.read(folder / "it.policy.json", key)
 
 
-async def test_a_file_keeps_results_under_a_policy_for_as_long_as_that_is_the_same(tmp_path):
-    """Ours: beyond the process. Nothing that was kept under another policy is read under this one."""
+async def test_results_are_kept_under_a_policy_for_as_long_as_that_is_the_same(tmp_path):
+    """Ours: nothing that was kept under another policy is read under this one."""
+    upstream = UpstreamConfig("large", "stdio", command=LARGE, policy=ruled(tmp_path))
+    config = Config((upstream,), keep_results=KeptResults(over_bytes=1_000))
+    gateway = Gateway(config, single_client=False)
+    try:
+        async with connect(sdk_server(gateway.answer), NEW) as wire:
+            uri = uri_of(await wire.call("rows", {"number": 5}))
 
-    @asynccontextmanager
-    async def started(policy, name="large"):
-        kept = KeptResults(over_bytes=1_000, store=tmp_path / "r.db")
-        gateway = Gateway(
-            Config((UpstreamConfig(name, "stdio", command=LARGE, policy=policy),), keep_results=kept),
-            single_client=False,
-        )
-        try:
-            async with connect(sdk_server(gateway.answer), NEW) as wire:
-                yield wire, gateway
-        finally:
-            await gateway.close()
+            async def policed(policy):
+                await gateway.reconfigure(replace(config, upstreams=(replace(upstream, policy=policy),)))
 
-    async with started(ruled(tmp_path)) as (wire, _):
-        uri = uri_of(await wire.call("rows", {"number": 5}))
-    async with started(ruled(tmp_path)) as (wire, gateway):
-        assert (await read(wire, f"{uri}?fields=call"))[0] == {"call": 1}
-        for other in (ruled(tmp_path, allow="call"), ruled(tmp_path, key=b"l" * 32), None):
-            upstream = replace(gateway._config.upstreams[0], policy=other)
-            await gateway.reconfigure(replace(gateway._config, upstreams=(upstream,)))
+            for other in (ruled(tmp_path, allow="call"), ruled(tmp_path, key=b"l" * 32), None):
+                await policed(other)
+                with pytest.raises(MCPError):
+                    await read(wire, uri)
+            unpruned = uri_of(await wire.call("rows", {"number": 5}))
+            await policed(ruled(tmp_path))
             with pytest.raises(MCPError):
-                await read(wire, uri)
-    async with started(ruled(tmp_path), "other") as (wire, _):
-        with pytest.raises(MCPError):
-            await read(wire, uri)
+                await read(wire, unpruned)
+            assert (await read(wire, f"{uri}?fields=call"))[0] == {"call": 1}
+    finally:
+        await gateway.close()
 
 
 def test_a_policy_has_one_name_in_all_processes(tmp_path):

@@ -163,18 +163,6 @@ async def test_another_configuration_does_not_change_where_a_read_goes():
         assert (await read(wire, URI))[0]["from"] == "two"
 
 
-async def test_a_file_knows_where_a_read_goes_after_a_restart(tmp_path):
-    """Ours: and a gateway that does not have the server asks none."""
-    config = Config(tuple(keeping("one", "two")), keep_results=KeptResults(store=tmp_path / "r.db"))
-    async with changing(config) as (wire, _):
-        await wire.call("two__look", {"uri": URI})
-    async with changing(config) as (wire, _):
-        assert (await read(wire, f"{URI}?page=1"))[0]["from"] == "two"
-    for others in (keeping("one"), keeping("one", "three")):
-        async with changing(replace(config, upstreams=tuple(others))) as (wire, _):
-            assert await unknown(wire)
-
-
 async def test_nobody_is_asked_to_watch_what_no_server_has_told_of():
     """Ours: it would learn a handle by that."""
     async with before(keeping("one", "two")) as server, connect(server, OLD) as wire:

@@ -25,7 +25,7 @@ TESTS = [
 
 SLOW = (
     "cut_off or do_not_end or pipes_and_nothing or than_there_are_files or stalls or cancelled_is_the_last or signal "
-    "or of_one_id or asked_about or leaves_nothing_behind or given_up_may_be or stdio-http or http-stdio"
+    "or of_one_id or leaves_nothing_behind or given_up_may_be or stdio-http or http-stdio"
 )
 """What takes long, and has little to do with versions: ends of processes, and each pair of transports."""
 

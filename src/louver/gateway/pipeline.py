@@ -32,7 +32,6 @@ from louver.steps.calls.response import NO_EXTRAS, ResponseExtras
 from louver.steps.compose import Acting, Composed, Features, scoped
 from louver.steps.projection import ProjectionStep
 from louver.steps.results.results import KeptResults, Overflow, Results
-from louver.steps.results.store import MEMORY
 from louver.steps.telemetry import metrics, tracing
 from louver.steps.tools.registry import ToolRegistry
 from louver.steps.tools.views import ToolViews
@@ -231,7 +230,7 @@ class Pipeline:
             # For exports only: no answer is over this threshold.
             wanted = KeptResults(over_bytes=MAX_RESULTS_BYTES)
         if wanted is None or results is None or results.options != wanted:
-            results = None if wanted is None else Results(wanted, self._state.open)
+            results = None if wanted is None else Results(wanted, self._state.shared)
         if config.keys != self._grant_keys:
             grants = None
         if grants is None and config.exposure == "minimal" and config.disclosure == "enforce":
@@ -258,10 +257,8 @@ class Pipeline:
         }
         self.audience = _audience(config, enforcers)
         is_per_audience = self.audience is not everybody
-        results = retained.results
-        if results is not None:
-            results = self._scoped(results)
-        self._retained, self._grant_keys = retained._replace(results=results), config.keys
+        results = None if retained.results is None else self._scoped(retained.results)
+        self._retained, self._grant_keys = retained, config.keys
         replaced_scripts = self._reconfigure_scripts(config.execute)
         if self.scripts is not None:
             self.scripts.names.clear()
@@ -365,19 +362,19 @@ class Pipeline:
 
     def _overflow(self, config: Config, use: Use, upstreams: Mapping[str, Upstream]) -> Overflow | None:
         """What keeps answers that hosts would not show whole; not where another replica could be asked for them."""
-        if config.keep_results is False or (config.keys and config.results_store == MEMORY):
+        if config.keep_results is False or (config.keys and config.state is None):
             return None
         of_upstreams = [each for (name, _), each in use.items() if name in upstreams and each.calls]
         largest = max((each.characters / each.calls for each in of_upstreams), default=0)
-        options = KeptResults(over_bytes=OVERFLOW_PAGE_BYTES, store=config.results_store)
+        options = KeptResults(over_bytes=OVERFLOW_PAGE_BYTES)
 
         def open_results() -> Results:
             if self._overflowing is None or self._overflowing.options != options:
-                self._overflowing = Results(options, self._state.open)
+                self._overflowing = Results(options, self._state.shared)
             return self._scoped(self._overflowing)
 
-        # Another replica, or an earlier process, may have kept some.
-        is_open = self._overflowing is not None or config.results_store != MEMORY
+        # Another replica may have kept some.
+        is_open = self._overflowing is not None or config.state is not None
         opened = open_results() if is_open else None
         is_likely = largest > LIKELY_CHARACTERS
         return Overflow(open_results, opened, page_bytes=OVERFLOW_PAGE_BYTES, is_likely=is_likely)

@@ -43,7 +43,7 @@ class RateLimiter:
         self._kind = kind
         self._per_minute = per_minute
         self._clock = clock
-        self._state = state if state is not None and state.can_count else None
+        self._state = state
         self._times: OrderedDict[Hashable, deque[float]] = OrderedDict()
 
     async def admit(self, caller: Hashable) -> None:

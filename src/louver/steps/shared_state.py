@@ -1,7 +1,6 @@
 """The store of state that replicas share, by its URL; what that holds besides scheme, host, port and path is secret.
 
 redis://:password@10.0.0.7:6379/0     Redis or Valkey; `rediss` with TLS
-postgres://louver:password@db/louver  Postgres; `postgresql` is the same
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from louver.seams import plugged_in
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# scheme -> kind
-_KINDS: Final = {"redis": "redis", "rediss": "redis", "postgres": "postgres", "postgresql": "postgres"}
+_SCHEMES: Final = ("redis", "rediss")
+_GONE: Final = ("postgres:", "postgresql:", "file:")
 _NUMBER: Final = re.compile(r"(/\d*)?")
 
 
@@ -33,24 +32,15 @@ class StateUrl:
         try:
             parts = urlsplit(text)
             # The client takes a database that is no number for the first one, which may be another deployment's.
-            is_database = _KINDS.get(parts.scheme) != "redis" or _NUMBER.fullmatch(parts.path)
-            if is_state_url(text) and parts.hostname and is_database:
+            if parts.scheme in _SCHEMES and parts.hostname and _NUMBER.fullmatch(parts.path):
                 port = "" if parts.port is None else f":{parts.port}"
                 return cls(text, f"{parts.scheme}://{parts.hostname}{port}{parts.path}")
         except ValueError:
             # Brackets without an address between them, or a port that is none.
             pass
-        raise LouverError("expected the URL of a store, as redis://10.0.0.7:6379/0 or postgres://10.0.0.7/louver")
-
-    @property
-    def kind(self) -> str:
-        """`redis`, of Valkey too, or `postgres`."""
-        return _KINDS[self.text.partition(":")[0]]
-
-
-def is_state_url(text: str) -> bool:
-    """Whether a text begins like the URL of a store, and not like a path."""
-    return text.partition("://")[0] in _KINDS and "://" in text
+        if text.startswith(_GONE):
+            raise LouverError("state is on Redis or Valkey alone now: expected a URL as redis://10.0.0.7:6379/0")
+        raise LouverError("expected the URL of Redis or Valkey, as redis://10.0.0.7:6379/0")
 
 
 class SharedState(Protocol):
@@ -61,9 +51,6 @@ class SharedState(Protocol):
     async def put(self, key: str, value: bytes, seconds: float) -> None: ...
 
     async def get(self, key: str) -> bytes | None: ...
-
-    @property
-    def can_count(self) -> bool: ...
 
     async def count(self, key: str, per_minute: int) -> float | None:
         """Count a request: `None` if it is admitted, else the seconds until one will be."""

@@ -87,8 +87,7 @@ def test_every_setting_of_ours_becomes_a_field():
     """Ours: nothing can be written that nothing reads."""
     fields = {field.name.replace("_", "") for field in dataclasses.fields(UpstreamConfig)}
     assert {name.lower() for name in schema()["$defs"]["upstream"]["properties"]} <= fields
-    # Where results are kept by default follows from the state.
-    of_the_file = ("upstreams", "version", "results_store")
+    of_the_file = ("upstreams", "version")
     fields = {field.name.replace("_", "") for field in dataclasses.fields(Config) if field.name not in of_the_file}
     # Policies have the key that they make pseudonyms with, and servers the isolation.
     assert {name.lower() for name in schema()["$defs"]["gateway"]["properties"]} == fields | {
@@ -242,17 +241,10 @@ def louver(folder, **settings):
     return read(folder, json.dumps({"mcpServers": {"it": {"command": "it"}}, "louver": settings}))
 
 
-def test_results_are_kept_in_the_state_that_replicas_share_unless_they_have_a_store(tmp_path):
-    """#43: its default; a file is for processes of one machine."""
-    url = "redis://:${TOKEN}@127.0.0.1:6379/0"
-    shared = louver(tmp_path, state=url, keepResults={})
-    assert shared.state.text == shared.keep_results.store == f"redis://:{SECRET}@127.0.0.1:6379/0"
+def test_a_state_shows_no_secret(tmp_path):
+    shared = louver(tmp_path, state="redis://:${TOKEN}@127.0.0.1:6379/0", keepResults={})
+    assert shared.state.text == f"redis://:{SECRET}@127.0.0.1:6379/0"
     assert SECRET not in repr(shared)
-    assert louver(tmp_path, state=url, keepResults={"store": "memory"}).keep_results.store == "memory"
-    file = louver(tmp_path, state="file:state.db", keepResults={})
-    assert (file.state, file.keep_results.store) == (None, tmp_path / "state.db")
-    alone = louver(tmp_path, keepResults={"store": "postgres://h/louver"})
-    assert (alone.state, alone.keep_results.store) == (None, "postgres://h/louver")
 
 
 def test_limits_are_on_calls_of_all_tools_and_of_single_ones(tmp_path):

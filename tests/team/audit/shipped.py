@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 
 from louver.steps.audit.writer import AuditWriter
-from louver.steps.shared_state import StateUrl, is_state_url
 from louver.team.audit import shipper
+from louver.team.audit.line_file import LineFile
 from louver.team.audit.spool import Spool, SpoolTable
 from steps.audited import record
 
@@ -18,12 +18,11 @@ from steps.audited import record
 async def main(file, destination, name):
     shipper.AUDIT_SHIPPED_S = 0.001
     audit = AuditWriter(file, spool=SpoolTable(b"k" * 32))
-    to = StateUrl.read(destination) if is_state_url(destination) else Path(destination)
-    shipper.Shipper(Spool(file), shipper.open_destination(to)).start()
+    shipper.Shipper(Spool(file), LineFile(destination)).start()
     for number in count():
         await audit.write(record(correlation=f"{name}{number}"))
         print(number, flush=True)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1]), sys.argv[2], sys.argv[3]))
+    asyncio.run(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]))

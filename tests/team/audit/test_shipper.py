@@ -14,20 +14,16 @@ import sys
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
-import asyncpg
 import pytest
 
-from fixtures import stores
-from fixtures.failsafe import FAILSAFE_S, until
+from fixtures.failsafe import until
 from louver.errors import AuditFailed
 from louver.steps.audit import writer as writer_module
 from louver.steps.audit.report import AuditReport
 from louver.steps.audit.writer import AuditWriter
-from louver.steps.shared_state import StateUrl
 from louver.team.audit import shipper as module
 from louver.team.audit import spool as spool_module
 from louver.team.audit.line_file import LineFile
-from louver.team.audit.postgres_table import PostgresTable
 from louver.team.audit.shipper import Shipper
 from louver.team.audit.spool import LastRecord, Spool, SpoolTable
 from steps.audited import ANN, DAY_S, NOW, record
@@ -44,12 +40,6 @@ def often(monkeypatch):
     monkeypatch.setattr(module, "AUDIT_SHIPPED_S", 0.01)
 
 
-@pytest.fixture(scope="module")
-def postgres():
-    with stores.postgres() as store:
-        yield store
-
-
 class Lines:
     def __init__(self, file):
         self.file = file
@@ -64,43 +54,9 @@ class Lines:
         return [(line["spool"], line["number"], line["correlation"]) for line in lines]
 
 
-class Table:
-    def __init__(self, store):
-        self.store = store
-        self.text = store.url
-
-    def destination(self):
-        return PostgresTable(StateUrl.read(self.store.url))
-
-    async def found(self):
-        rows = await self.query("SELECT spool, number, correlation FROM louver_audit ORDER BY spool, number")
-        return [tuple(row) for row in rows]
-
-    async def query(self, text):
-        connection = await asyncpg.connect(self.store.url)
-        try:
-            return await connection.fetch(text)
-        except asyncpg.UndefinedTableError:
-            return []
-        finally:
-            await connection.close()
-
-
-@pytest.fixture(params=["lines", "postgres"])
-async def arriving(request, tmp_path):
-    if request.param == "lines":
-        yield Lines(tmp_path / "audit.jsonl")
-        return
-    table = Table(request.getfixturevalue("postgres"))
-    yield table
-    await table.query("DROP TABLE IF EXISTS louver_audit")
-
-
 @pytest.fixture
-async def table(postgres):
-    table = Table(postgres)
-    yield table
-    await table.query("DROP TABLE IF EXISTS louver_audit")
+def arriving(tmp_path):
+    return Lines(tmp_path / "audit.jsonl")
 
 
 @pytest.fixture
@@ -147,29 +103,16 @@ async def has(arriving, count):
     return len(await arriving.found()) >= count
 
 
-async def test_a_record_arrives_as_it_was_written(audit, table, tmp_path):
+async def test_a_record_arrives_as_it_was_written(audit, arriving, tmp_path):
     whole = record(
         fields=("name", "orders.*.to\0tal"), policy=None, duration_ms=0.25, principal=audit.principal_digest(ANN)
     )
     await audit.write(whole)
-    lines = tmp_path / "audit.jsonl"
-    async with shipping(tmp_path / "audit.db", table.destination()):
-        await until(lambda: has(table, 1))
-    [row] = await table.query("SELECT * FROM louver_audit")
-    assert row["time"].timestamp() == NOW
-    assert row["fields"] == ["name", "orders.*.to\\x00tal"]
-    assert [row[name] for name in ("principal", "policy", "kept", "dropped", "duration_ms")] == [
-        whole.principal,
-        None,
-        1,
-        4,
-        0.25,
-    ]
-    with closing(Spool(tmp_path / "audit.db")) as spool:
-        spool._database.execute("UPDATE shipping SET shipped = 0")
-        await LineFile(lines).append(spool.id, spool.next_records)
-        assert json.loads(lines.read_text()) == {"spool": spool.id, "number": 1, **whole.to_json()}
-    assert lines.stat().st_mode & 0o777 == 0o600
+    async with shipping(tmp_path / "audit.db", arriving.destination()):
+        await until(lambda: has(arriving, 1))
+    [(spool, _, _)] = await arriving.found()
+    assert json.loads(arriving.file.read_text()) == {"spool": spool, "number": 1, **whole.to_json()}
+    assert arriving.file.stat().st_mode & 0o777 == 0o600
 
 
 async def test_a_batch_that_arrived_but_was_not_marked_arrives_no_second_time(arriving, audit, tmp_path):
@@ -182,7 +125,6 @@ async def test_a_batch_that_arrived_but_was_not_marked_arrives_no_second_time(ar
         assert waiting(tmp_path / "audit.db") == 5
         await destination.append(spool.id, spool.next_records)
         spool.mark_shipped()
-        await destination.close()
     assert [number for _, number, _ in await arriving.found()] == [1, 2, 3, 4, 5]
     assert waiting(tmp_path / "audit.db") == 0
 
@@ -223,17 +165,17 @@ async def test_processes_that_share_a_file_ship_each_record_once(arriving, audit
     assert not caplog.records
 
 
-async def test_replicas_name_a_principal_alike_and_their_records_are_told_apart(table, tmp_path, caplog):
-    files = [tmp_path / "one.db", tmp_path / "two.db"]
-    digests = set()
-    for file in files:
+async def test_replicas_name_a_principal_alike_and_their_records_are_told_apart(tmp_path, caplog):
+    digests, spools = set(), set()
+    for file in (tmp_path / "one.db", tmp_path / "two.db"):
         with closing(AuditWriter(file, clock=lambda: NOW, spool=SpoolTable(KEY))) as audit:
             digests.add(audit.principal_digest(ANN))
             await write(audit, file.stem, 3)
-    async with shipping(files[0], table.destination()), shipping(files[1], table.destination()):
-        await until(lambda: has(table, 6))
-    assert len(digests) == 1
-    assert len({spool for spool, *_ in await table.found()}) == 2
+        arriving = Lines(file.with_suffix(".jsonl"))
+        async with shipping(file, arriving.destination()):
+            await until(lambda arriving=arriving: has(arriving, 3))
+        spools |= {spool for spool, *_ in await arriving.found()}
+    assert (len(digests), len(spools)) == (1, 2)
     assert not caplog.records
 
 
@@ -288,63 +230,37 @@ async def is_written(audit):
     return True
 
 
-async def test_a_database_that_is_away_is_warned_of_once_and_gets_all_when_it_is_back(table, audit, tmp_path, caplog):
-    """Ours: down, then hanging, then there."""
+async def test_a_file_that_cannot_be_written_is_warned_of_once_and_gets_all_when_it_can(
+    arriving, audit, tmp_path, caplog
+):
     file = tmp_path / "audit.db"
-    async with shipping(file, table.destination()):
+    async with shipping(file, arriving.destination()):
         await write(audit, "a", 3)
-        await until(lambda: has(table, 3))
-        table.store.end()
+        await until(lambda: has(arriving, 3))
+        arriving.file.rename(tmp_path / "before.jsonl")
+        arriving.file.mkdir()
         await write(audit, "b", 3)
-        await until(lambda: warned(caplog, "are not shipped to postgres://127.0.0.1"))
+        await until(lambda: warned(caplog, "Is a directory"))
         await write(audit, "c", 3)
-        table.store.start()
+        arriving.file.rmdir()
         await until(lambda: warned(caplog, "again"))
-        await until(lambda: has(table, 9))
+        await until(lambda: has(arriving, 6))
     assert len(caplog.messages) == 2
-    assert stores.PASSWORD not in caplog.text
+    assert [number for _, number, _ in await arriving.found()] == [4, 5, 6, 7, 8, 9]
 
 
 async def warned(caplog, text):
     return text in caplog.text
 
 
-async def test_a_database_that_hangs_delays_nobody(table, audit, tmp_path, caplog, monkeypatch):
-    """Ours: first all of it, then the table alone."""
-    monkeypatch.setattr("louver.team.audit.postgres_table.AUDIT_SHIPPING_S", 0.3)
-    async with shipping(tmp_path / "audit.db", table.destination()):
-        table.store.pause()
-        try:
-            async with asyncio.timeout(FAILSAFE_S):
-                await write(audit, "a", 3)
-                await until(lambda: warned(caplog, "TimeoutError"))
-        finally:
-            table.store.resume()
-        await until(lambda: has(table, 3))
-        await until(lambda: warned(caplog, "again"))
-        caplog.clear()
-        connection = await asyncpg.connect(table.store.url)
-        async with connection.transaction():
-            await connection.execute("LOCK TABLE louver_audit")
-            await write(audit, "b", 3)
-            await until(lambda: warned(caplog, "TimeoutError"))
-        await connection.close()
-        await until(lambda: has(table, 6))
-    assert [number for _, number, _ in await table.found()] == list(range(1, 7))
-
-
-async def test_a_wrong_password_a_wrong_table_and_a_wrong_file_are_said(table, audit, tmp_path, caplog):
+async def test_a_file_of_something_else_is_left(audit, tmp_path, caplog):
     caplog.set_level(logging.WARNING)
     file = tmp_path / "audit.db"
-    wrong = StateUrl.read(table.store.url.replace(stores.PASSWORD, "wrong-7a1c"))
-    await table.query("CREATE TABLE louver_audit (spool text, number bigint)")
     (tmp_path / "notes.txt").write_text("mine")
     (tmp_path / "notes.jsonl").write_text('{"mine":1}\n{"spool":')
     (tmp_path / "broken.jsonl").write_text('{"spool":"0f31, and no more\n')
     await write(audit, "a", 3)
     for destination, reason in (
-        (PostgresTable(wrong), "InvalidPasswordError"),
-        (table.destination(), "its table louver_audit is of another version"),
         (LineFile(tmp_path / "notes.txt"), "it holds something else"),
         (LineFile(tmp_path / "notes.jsonl"), "it holds something else"),
         (LineFile(tmp_path / "broken.jsonl"), "it holds something else"),
@@ -355,8 +271,6 @@ async def test_a_wrong_password_a_wrong_table_and_a_wrong_file_are_said(table, a
         async with shipping(file, destination):
             await until(lambda reason=reason: warned(caplog, reason))
         assert len(caplog.messages) == 1
-        assert "wrong-7a1c" not in caplog.text
-        assert stores.PASSWORD not in caplog.text
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert waiting(file) == 3
 

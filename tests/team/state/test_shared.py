@@ -218,27 +218,6 @@ async def fill(state, value):
         await state.put(f"large{number}", value, 30)
 
 
-async def test_a_table_of_another_form_is_a_reason():
-    with stores.postgres() as store:
-        import asyncpg
-
-        connection = await asyncpg.connect(store.url)
-        await connection.execute("CREATE TABLE louver_state (name text)")
-        await connection.close()
-        async with connected(store.url, KEY) as one:
-            with pytest.raises(StateUnavailable, match="UndefinedColumnError"):
-                await one.get("k")
-
-
-async def test_expired_values_leave_a_database():
-    with stores.postgres() as store:
-        async with connected(store.url, KEY) as one:
-            await one.put("k1", b"value", 0.01)
-            await gone(one, "k1")
-            await one.put("k2", b"value", 30)
-            assert await (await one._engine._opened()).fetchval("SELECT array_agg(key) FROM louver_state") == ["k2"]
-
-
 async def test_requests_are_counted_once_for_all_replicas():
     """Whatever their clocks say: Redis counts by its own."""
     with stores.redis() as store:
@@ -257,15 +236,11 @@ async def test_a_result_too_large_to_be_sent_in_time_is_not_kept(store):
         assert not await results.put("r2", 30, (b"{}", bytes(MAX_SHARED_RESULT_BYTES)))
 
 
-@pytest.mark.parametrize(
-    "url", ["redis://", "redis://[::1", "redis://h:x", "redis://h/x", "mysql://h", "file:x", "", "memory"]
-)
+@pytest.mark.parametrize("url", ["redis://", "redis://[::1", "redis://h:x", "redis://h/x", "mysql://h", "", "memory"])
 def test_a_url_of_no_store_is_refused_without_being_repeated(url):
     with pytest.raises(LouverError) as refused:
         StateUrl.read(url)
-    assert refused.value.message == (
-        "expected the URL of a store, as redis://10.0.0.7:6379/0 or postgres://10.0.0.7/louver"
-    )
+    assert refused.value.message == ("expected the URL of Redis or Valkey, as redis://10.0.0.7:6379/0")
 
 
 @pytest.mark.parametrize("option", ["socket_timeout=canary", "canary=1"])
@@ -275,16 +250,18 @@ def test_an_option_that_the_client_does_not_take_is_refused_at_the_start(option)
     assert "canary" not in refused.value.message
 
 
-@pytest.mark.parametrize(
-    ("url", "package", "extra"), [("redis://h", "redis", "redis"), ("postgres://h", "asyncpg", "postgres")]
-)
-def test_a_missing_package_is_named_by_its_extra(monkeypatch, url, package, extra):
-    for module in ("redis_engine", "postgres_engine"):
-        monkeypatch.delitem(sys.modules, f"louver.team.state.{module}", raising=False)
-    monkeypatch.setitem(sys.modules, package, None)
+@pytest.mark.parametrize("url", ["postgres://h/louver", "postgresql://h", "file:state.db"])
+def test_a_store_that_there_was_is_told(url):
+    with pytest.raises(LouverError, match="state is on Redis or Valkey alone now"):
+        StateUrl.read(url)
+
+
+def test_a_missing_package_is_named_by_its_extra(monkeypatch):
+    monkeypatch.delitem(sys.modules, "louver.team.state.redis_engine", raising=False)
+    monkeypatch.setitem(sys.modules, "redis", None)
     monkeypatch.delitem(sys.modules, "redis.asyncio", raising=False)
-    with pytest.raises(LouverError, match=rf"install louver\[{extra}\]"):
-        SharedState(StateUrl.read(url))
+    with pytest.raises(LouverError, match=r"install louver\[redis\]"):
+        SharedState(StateUrl.read("redis://h"))
 
 
 async def test_a_state_that_is_closed_opens_no_connection(store):

@@ -1,8 +1,7 @@
-"""The stores of a configuration: that of `state`, which replicas share, and another one that results may be kept in."""
+"""The state that replicas share, and what they notify each other of."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from louver.seams import plugged_in
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from louver.gateway.back.lists.tool_pins import SharedPins
     from louver.gateway.back.upstream import Upstream
     from louver.gateway.config.model import Config
-    from louver.steps.shared_state import SharedState, StateUrl
 
 
 class ReplicaNews(Protocol):
@@ -38,25 +36,16 @@ class ReplicaNews(Protocol):
 
 class GatewayState:
     def __init__(self, config: Config, upstreams: Callable[[], Mapping[str, Upstream]]) -> None:
-        self._keys = config.keys
-        self._stores: dict[StateUrl, SharedState] = {}
-        self.shared = None if config.state is None else self.open(config.state)
+        self.shared = None if config.state is None else open_shared_state(config.state, config.keys)
         self._news: ReplicaNews | None = None
         if self.shared is not None:
             self._news = plugged_in("team.replica_news:ReplicaNews")(self.shared, upstreams)
 
-    def open(self, url: StateUrl) -> SharedState:
-        """The store at a URL, one for all that is in it."""
-        if url not in self._stores:
-            self._stores[url] = open_shared_state(url, self._keys)
-        return self._stores[url]
-
     def reconfigure(self, config: Config) -> None:
-        self._keys = config.keys
         if self._news is not None:
             self._news.reconfigure(config)
-        for store in self._stores.values():
-            store.use_keys(config.keys)
+        if self.shared is not None:
+            self.shared.use_keys(config.keys)
 
     def pass_on(self, upstream: str) -> PassOn | None:
         return None if self._news is None else self._news.pass_on(upstream)
@@ -71,4 +60,5 @@ class GatewayState:
     async def close(self) -> None:
         if self._news is not None:
             await self._news.close()
-        await asyncio.gather(*(store.close() for store in self._stores.values()))
+        if self.shared is not None:
+            await self.shared.close()

@@ -22,7 +22,6 @@ from louver.errors import InvalidConfig
 from louver.gateway.config.auth import DISCOVERED, OAuthSettings
 from louver.limits import AUDIT_DAYS
 from louver.steps.call_limits import LimitSettings
-from louver.steps.results.store import MEMORY
 from louver.wire.names import ARGUMENT
 from louver.wire.uris import is_url
 
@@ -152,7 +151,7 @@ class UpstreamConfig:
 class AuditSettings:
     file: Path
     retention_days: float = AUDIT_DAYS
-    ship_to: StateUrl | Path | None = None  # Postgres, or a file of JSON lines; `None`: records stay in the file
+    ship_to: Path | None = None  # a file of JSON lines; `None`: records stay in the file
     shipping_key: bytes | None = field(default=None, repr=False)  # by which shipped records name principals
 
 
@@ -176,7 +175,6 @@ class Config:
     max_processes: int | None = None  # of servers over stdio; `None`: as many as the machine has room for
     warnings: Warnings | None = None  # `None`: no warnings of large answers
     keep_results: KeptResults | Literal[False] | None = None  # `None`: only what a host would not show whole
-    results_store: str | Path = field(default=MEMORY, repr=False)  # where those are kept; a URL may hold a password
     toon: bool = False  # models of known hosts get arrays of alike objects as TOON; with the extra
     catalogue: CatalogueSource = "kept"  # for servers without a policy
     learn: Path | None = None  # folder for learned output fields; `None`: nothing is learned

@@ -38,8 +38,7 @@ from louver.policy.tool_rules import ToolRules
 from louver.steps.call_limits import LimitSettings
 from louver.steps.calls.warnings import Warnings
 from louver.steps.results.results import KeptResults
-from louver.steps.results.store import MEMORY
-from louver.steps.shared_state import StateUrl, is_state_url
+from louver.steps.shared_state import StateUrl
 from louver.wire.names import ARGUMENT
 from louver.wire.uris import is_url
 
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
     from louver.gateway.config.model import HeaderTemplate, Isolation
 
 _DICT: Final = "<dict>"  # stands for the file in errors
-_FILE: Final = "file:"  # may begin a path where a URL can stand too
 _HALF_PAIR: Final = re.compile(r"[\ud800-\udfff]")
 
 
@@ -89,7 +87,6 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
     hosts = {name: Host(**host) for name, host in settings.pop("hosts", {}).items()}
     warnings, kept_results = settings.pop("warnings", False), settings.pop("keepResults", None)
     limits = settings.pop("limits", {})
-    state, kept_in = source.state(settings.pop("state", None))
     auth, principal, audit = (settings.pop(name, None) for name in ("auth", "principal", "audit"))
     source.check_is_audited(upstreams, is_audited=audit is not None)
     clients_auth = None if auth is None else read_auth(auth, source)
@@ -102,12 +99,11 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         hosts=hosts,
         keys=keys,
         replica_url=source.replica_url(settings.pop("replicaUrl", None)),
-        state=state,
+        state=source.state(settings.pop("state", None)),
         max_processes=settings.pop("maxProcesses", None),
         limits=LimitSettings(limits.get("callsPerMinute"), limits.get("toolsPerMinute", {})),
         warnings=None if warnings is False else Warnings(**members(warnings)),
-        results_store=kept_in,
-        keep_results=source.kept_results(kept_results, kept_in) if is_object(kept_results) else kept_results,
+        keep_results=_kept_results(kept_results) if is_object(kept_results) else kept_results,
         toon=source.toon(settings.pop("toon", False)),
         learn=source.learn(settings.pop("learn", False)),
         meaning=source.meaning(settings.pop("meaning", None)),
@@ -119,6 +115,10 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         version=digest([text, *(each.policy.text_digest for each in upstreams if each.policy is not None)]),
         **settings,
     )
+
+
+def _kept_results(written: dict[str, Any]) -> KeptResults:
+    return KeptResults(written.get("overBytes", KEPT_OVER_BYTES), written.get("minutes", KEPT_MINUTES))
 
 
 def _is_text(parts: HeaderTemplate) -> bool:
@@ -185,36 +185,15 @@ class ConfigSource:
             raise self.error_at(place, f"{place[1]!r}: expected at least {MIN_KEY_BYTES} bytes of secret randomness")
         return key
 
-    def kept_results(self, written: dict[str, Any], default: str | Path) -> KeptResults:
-        return KeptResults(
-            over_bytes=written.get("overBytes", KEPT_OVER_BYTES),
-            minutes=written.get("minutes", KEPT_MINUTES),
-            store=self._store(("louver", "keepResults", "store"), written["store"]) if "store" in written else default,
-        )
-
-    def state(self, written: str | None) -> tuple[StateUrl | None, str | Path]:
-        """The store that replicas share, and where results are kept by default."""
+    def state(self, written: str | None) -> StateUrl | None:
+        """The store that replicas share."""
         if written is None:
-            return None, MEMORY
+            return None
         place = ("louver", "state")
-        text = self.string(place, written)
-        if text.startswith(_FILE):
-            return None, self.file(place, written)
-        url = self._state_url(place, text)
-        return url, url.text
-
-    def _store(self, place: Place, written: str) -> str | Path:
-        """`memory`, a file, or the URL of a store that replicas share."""
-        text = self.string(place, written)
-        if is_state_url(text):
-            return self._state_url(place, text).text
-        return MEMORY if text == MEMORY else self.file(place, written)
-
-    def _state_url(self, place: Place, text: str) -> StateUrl:
         try:
-            return StateUrl.read(text)
+            return StateUrl.read(self.string(place, written))
         except LouverError as error:
-            raise self.error_at(place, f"{place[-1]!r}: {error.message}, or file:PATH") from None
+            raise self.error_at(place, f"'state': {error.message}") from None
 
     def learn(self, written: bool | str) -> Path | None:
         """The folder for learned fields, which need not exist yet."""
@@ -383,9 +362,9 @@ class ConfigSource:
 
     def file(self, place: Place, written: str) -> Path:
         """A file in a folder that exists."""
-        found = self.path.parent / self.string(place, written).removeprefix(_FILE)
+        found = self.path.parent / self.string(place, written)
         if not found.parent.is_dir():
-            raise self._no_folder(place, written, str(PurePath(written.removeprefix(_FILE)).parent))
+            raise self._no_folder(place, written, str(PurePath(written).parent))
         return found
 
     def _no_folder(self, place: Place, written: str, folder: str) -> InvalidConfig:

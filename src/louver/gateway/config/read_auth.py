@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from louver.core.secret_key import derived_key
-from louver.errors import LouverError
 from louver.gateway.config.auth import ALGORITHMS, Auth, Jwks, OAuthSettings, Tokens
 from louver.gateway.config.model import AuditSettings
 from louver.limits import AUDIT_DAYS
 from louver.policy.principal import Principal
-from louver.steps.shared_state import StateUrl, is_state_url
 from louver.wire.uris import is_url
 
 if TYPE_CHECKING:
@@ -104,18 +101,12 @@ def read_oauth(written: dict[str, Any], at: Place, source: SettingReader) -> OAu
     )
 
 
-def _destination(written: str, source: SettingReader) -> StateUrl | Path:
-    """The URL of a database, or the path of a file of lines."""
+def _destination(written: str, source: SettingReader) -> Path:
     place = (*_AUDIT, "shipTo")
-    text = source.string(place, written)
-    if "://" not in text:
-        return source.file(place, written)
-    if is_state_url(text):
-        with suppress(LouverError):
-            if (url := StateUrl.read(text)).kind == "postgres":
-                return url
-    message = "'shipTo': expected the URL of a database, as postgres://10.0.0.7/louver, or the path of a file"
-    raise source.error_at(place, message)
+    if "://" in source.string(place, written):
+        message = "records are shipped to no database any more: expected the path of a file, for any shipper of logs"
+        raise source.error_at(place, f"'shipTo': {message}")
+    return source.file(place, written)
 
 
 def _read_method(written: dict[str, Any], source: SettingReader) -> Jwks | Tokens:

@@ -31,6 +31,7 @@ SERVERS: Place = ("mcpServers",)
 # Settings and words that there were, and what to do instead.
 GONE = {
     "sse": "HTTP with SSE of 2024 is no transport any more: put a bridge to stdio before that server, as 'command'",
+    "store": "results are kept in memory, or in 'state' if there is one: leave out 'store'",
     "introspection": "tokens are not introspected any more: 'jwks', or a proxy that exchanges opaque ones",
 }
 

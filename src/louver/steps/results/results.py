@@ -21,14 +21,11 @@ from louver.concurrency.offload import in_thread
 from louver.core.json import canonical, compact
 from louver.errors import LouverError, StateUnavailable, UnknownResult
 from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES, MAX_KEPT_MINUTES
-from louver.steps.results.local_store import LocalStore
-from louver.steps.results.store import MEMORY, open_store
-from louver.steps.shared_state import StateUrl, is_state_url, open_shared_state
+from louver.steps.results.store import MemoryStore
 from louver.wire.mcp import TOOLS_CHANGED
 from louver.wire.names import PREFIX, RESULTS_URI
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable
 
     from louver.core.json import Json, Schema
@@ -47,14 +44,12 @@ _ANNOUNCED: Final = f"{PREFIX}overflow"  # of a connection: it knows of the tool
 
 @dataclass(frozen=True, slots=True)
 class KeptResults:
-    """Which answers are kept instead of sent, for how long, and where.
+    """Which answers are kept instead of sent, and for how long.
 
     Args:
         over_bytes: Answers with a larger output are kept, in bytes of its JSON.
         minutes: How long they are kept.
-        store: `memory`; the path of a SQLite file, which survives the process; or the URL of Redis, Valkey or
-            Postgres, which several machines share.
-        clock: Seconds since the epoch.
+        clock: Seconds, from any beginning.
 
     Raises:
         LouverError: The size is below 1, or the time is not over 0 and at most `MAX_KEPT_MINUTES`.
@@ -62,8 +57,8 @@ class KeptResults:
 
     over_bytes: int = KEPT_OVER_BYTES
     minutes: float = KEPT_MINUTES
-    store: str | os.PathLike[str] = field(default=MEMORY, repr=False)  # a URL may hold a password
-    clock: Callable[[], float] = field(default=time.time, repr=False)
+    # No time of day, which may be put back: results would be kept longer than they may.
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False)
 
     def __post_init__(self) -> None:
         if self.over_bytes < 1:
@@ -89,10 +84,10 @@ class ResultInfo:
 class Results:
     """Keeps results and finds them again."""
 
-    # Without `open_state` a store at a URL is its own.
-    def __init__(self, options: KeptResults, open_state: Callable[[StateUrl], SharedState] | None = None) -> None:
+    # With `state` all replicas have them.
+    def __init__(self, options: KeptResults, state: SharedState | None = None) -> None:
         self.options = options
-        self._store = _open_store(options, open_state)
+        self._store: ResultStore = MemoryStore(options.clock) if state is None else _shared(state)
         self._scope: Callable[[Request], str] = _everybody
 
     def scoped_to(self, scope: Callable[[Request], str]) -> Results:
@@ -181,16 +176,11 @@ class Overflow:
             await request.connection.notify(TOOLS_CHANGED, None)
 
 
-def _open_store(options: KeptResults, open_state: Callable[[StateUrl], SharedState] | None) -> ResultStore:
-    location = options.store
-    if isinstance(location, str) and is_state_url(location):
-        # Imported only now: most servers share nothing.
-        from louver.steps.results.shared_store import SharedStore
+def _shared(state: SharedState) -> ResultStore:
+    # Lazy import: most servers share nothing.
+    from louver.steps.results.shared_store import SharedStore
 
-        return SharedStore((open_state or open_shared_state)(StateUrl.read(location)))
-    # What one process holds needs no time of day, which may be put back: results would be kept longer than they may.
-    clock = time.monotonic if location == MEMORY and options.clock is time.time else options.clock
-    return LocalStore(open_store(location, clock), options.seconds, clock)
+    return SharedStore(state)
 
 
 def _everybody(_: Request) -> str:

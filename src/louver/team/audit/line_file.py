@@ -34,11 +34,9 @@ class LineFile:
         self.shown = repr(os.fspath(path))
 
     async def append(self, spool: str, select: Callable[[LastRecord | None], list[SpooledRecord]]) -> None:
-        await in_thread(lambda: self._append(spool, select))
-
-    async def close(self) -> None:
+        """Add durably what `select` returns for the last record of the spool that is there; others wait meanwhile."""
         # It is opened for each batch: a renamed one is left.
-        return
+        await in_thread(lambda: self._append(spool, select))
 
     def _append(self, spool: str, select: Callable[[LastRecord | None], list[SpooledRecord]]) -> None:
         descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o600)

@@ -1,6 +1,6 @@
-"""Ships audit records from their file to a destination, in batches and in the background: no call waits for it.
+"""Ships audit records from their file to one of JSON lines, in batches and in the background: no call waits for it.
 
-A batch is marked as shipped once it is durable there. While the destination cannot be used, records stay in the file.
+A batch is marked as shipped once it is durable there. While that file cannot be written, records stay in the first.
 """
 
 from __future__ import annotations
@@ -9,21 +9,19 @@ import asyncio
 import logging
 import sqlite3
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from louver.concurrency.backoff import Backoff
 from louver.concurrency.offload import in_thread
 from louver.errors import AuditFailed
 from louver.steps.database_file import failure_reason
-from louver.steps.shared_state import StateUrl
+from louver.team.audit.line_file import LineFile
 from louver.team.audit.spool import Spool, SpoolTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from louver.gateway.config.model import AuditSettings
-    from louver.team.audit.spool import LastRecord, SpooledRecord
 
 AUDIT_SHIPPED_S = 1.0
 """How often audit records are shipped, in seconds. A replica whose disk is lost loses those since."""
@@ -35,45 +33,18 @@ AUDIT_CLOSING_S = 2.0
 logger = logging.getLogger(__name__)
 
 
-class Destination(Protocol):
-    @property
-    def shown(self) -> str:
-        """Its name, without secrets."""
-        ...
-
-    async def append(self, spool: str, select: Callable[[LastRecord | None], list[SpooledRecord]]) -> None:
-        """Add durably what `select` returns for the last record of the spool that is there; others wait meanwhile."""
-        ...
-
-    async def close(self) -> None: ...
-
-
-def open_destination(destination: StateUrl | Path) -> Destination:
-    """A table of Postgres, or a file of lines; AuditFailed if a package for it is missing."""
-    # Imported only now: each destination only where it is used.
-    if not isinstance(destination, StateUrl):
-        from louver.team.audit.line_file import LineFile
-
-        return LineFile(destination)
-    try:
-        from louver.team.audit.postgres_table import PostgresTable
-    except ImportError:
-        raise AuditFailed("audit records on Postgres need its client: install louver[postgres]") from None
-    return PostgresTable(destination)
-
-
 def open_shipping(settings: AuditSettings) -> tuple[SpoolTable, Callable[[], Shipper]]:
-    """What the writer of the file adds, and then the shipper; AuditFailed if the destination's package is missing."""
+    """What the writer of the file adds, and then the shipper."""
     assert settings.ship_to is not None, "it is shipped"
     assert settings.shipping_key is not None, "it is shipped under a key"
-    destination = open_destination(settings.ship_to)
-    return SpoolTable(settings.shipping_key), lambda: Shipper(Spool(settings.file), destination)
+    lines = LineFile(settings.ship_to)
+    return SpoolTable(settings.shipping_key), lambda: Shipper(Spool(settings.file), lines)
 
 
 class Shipper:
-    def __init__(self, spool: Spool, destination: Destination) -> None:
+    def __init__(self, spool: Spool, lines: LineFile) -> None:
         self._spool = spool
-        self._destination = destination
+        self._lines = lines
         self._backoff = Backoff()
         self._is_failing = False
         self._closing = asyncio.Event()
@@ -93,7 +64,6 @@ class Shipper:
                     await self._task
                 # Also where it failed: what has mended it may be a moment old.
                 await self._ship()
-        await self._destination.close()
         self._spool.close()
 
     async def _run(self) -> None:
@@ -107,26 +77,23 @@ class Shipper:
         """Ship all records, or as many as the destination takes."""
         try:
             while await in_thread(self._spool.has_unshipped):
-                await self._destination.append(self._spool.id, self._spool.next_records)
+                await self._lines.append(self._spool.id, self._spool.next_records)
                 await in_thread(self._spool.mark_shipped)
                 self._on_shipped()
         except AuditFailed as error:
             self._on_failed(error.message)
         except (OSError, sqlite3.Error) as error:
             self._on_failed(failure_reason(error))
-        except Exception as error:  # noqa: BLE001 - whatever a destination does, records are shipped later
-            # The text of an error may hold the URL with its password.
-            self._on_failed(type(error).__name__)
 
     def _on_shipped(self) -> None:
         self._backoff.reset()
         if self._is_failing:
-            logger.warning("audit records are shipped to %s again", self._destination.shown)
+            logger.warning("audit records are shipped to %s again", self._lines.shown)
             self._is_failing = False
 
     def _on_failed(self, reason: str) -> None:
         self._backoff.record_failure(reason)
         if not self._is_failing:
             message = "audit records are not shipped to %s: %s; they stay in their file meanwhile"
-            logger.warning(message, self._destination.shown, reason)
+            logger.warning(message, self._lines.shown, reason)
             self._is_failing = True

@@ -1,1 +1,1 @@
-"""State that the replicas of a gateway share, on Redis, Valkey or Postgres."""
+"""State that the replicas of a gateway share, on Redis or Valkey."""

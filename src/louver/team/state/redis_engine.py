@@ -36,6 +36,7 @@ def _driver() -> dict[str, Any]:
 
 class RedisEngine:
     failures = (RedisError,)
+    # Of a store that answers, but does not do what it is asked: it is full, for example.
     refusals = (ResponseError,)
 
     def __init__(self, url: str) -> None:
@@ -57,15 +58,18 @@ class RedisEngine:
         )
 
     async def put(self, key: str, value: bytes, seconds: float) -> None:
+        """Keep a value, instead of an earlier one, for so long by the clock of the store."""
         await self._client.set(f"{_PREFIX}:{key}", value, px=max(1, round(seconds * 1000)))
 
     async def get(self, key: str) -> bytes | None:
         return await self._client.get(f"{_PREFIX}:{key}")
 
     async def take(self, key: str, holder: bytes, seconds: float) -> bool:
+        """Keep a value if there is none; whether it is kept."""
         return bool(await self._client.set(f"{_PREFIX}:{key}", holder, px=max(1, round(seconds * 1000)), nx=True))
 
     async def remove(self, key: str, holder: bytes | None) -> None:
+        """Remove a value; with `holder`, only that one."""
         if holder is None:
             await self._client.delete(f"{_PREFIX}:{key}")
         else:
@@ -75,6 +79,7 @@ class RedisEngine:
         await self._client.publish(_CHANNEL, message)
 
     async def messages(self) -> AsyncGenerator[str | None]:
+        """What anybody publishes, after `None` for the subscription, until the connection ends."""
         async with self._subscriber.pubsub() as channel:
             await channel.subscribe(_CHANNEL)
             is_silent = False
@@ -93,6 +98,7 @@ class RedisEngine:
                     await channel.ping()
 
     async def count(self, key: str, per_minute: int) -> float | None:
+        """Count a request: `None` if it is admitted, else the seconds until one will be."""
         limit = RateLimitItemPerMinute(per_minute)
         if await self._limiter.hit(limit, key):
             return None

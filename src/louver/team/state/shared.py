@@ -19,22 +19,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from louver.concurrency.offload import in_thread
 from louver.core.json import compact_bytes
-from louver.errors import StateUnavailable
+from louver.errors import LouverError, StateUnavailable
 from louver.limits import STATE_ANSWER_S
-from louver.team.state.engine import open_engine
 from louver.team.state.seal import StateSeal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from louver.steps.shared_state import StateUrl
-    from louver.team.state.engine import Engine
+    from louver.team.state.redis_engine import RedisEngine
 
 STATE_RETRY_S = 1.0
 """How long such a store is left alone after it has failed, in seconds; what needs it is refused meanwhile."""
 
 MAX_STATE_MESSAGE = 7000
-"""Longest message to the other replicas, in characters: Postgres takes 8,000 bytes."""
+"""Longest message to the other replicas, in characters: they hold ids and digests, no content."""
 
 MAX_UNSENT_MESSAGES = 1000
 """Messages that wait for a store that is slow, at most 7 MB; further ones are dropped, as if it were away."""
@@ -52,7 +51,7 @@ class SharedState:
 
     def __init__(self, url: StateUrl, keys: Sequence[str] = ()) -> None:
         self.url = url
-        self._engine: Engine = open_engine(url)
+        self._engine = _engine(url)
         self._seal = StateSeal(keys)
         self._own = secrets.token_hex(8)  # marks the messages of this replica
         self._handlers: dict[str, Callable[..., None]] = {}
@@ -91,15 +90,9 @@ class SharedState:
         """Remove a value, or give a key back that was taken."""
         await self._do(lambda: self._engine.remove(key, holder))
 
-    @property
-    def can_count(self) -> bool:
-        return self._engine.count is not None
-
     async def count(self, key: str, per_minute: int) -> float | None:
         """Count a request: `None` if it is admitted, else the seconds until one will be."""
-        count = self._engine.count
-        assert count is not None, "it can count"
-        return await self._do(lambda: count(key, per_minute))
+        return await self._do(lambda: self._engine.count(key, per_minute))
 
     def publish(self, kind: str, *params: Any) -> None:
         """Send the other replicas a message, in the background and in order: ids and digests, no content."""
@@ -220,3 +213,17 @@ class SharedState:
         except (ValueError, TypeError, RecursionError):
             # Of replicas with other keys, or of another version.
             return
+
+
+def _engine(url: StateUrl) -> RedisEngine:
+    """The store at a URL, which is not connected yet; LouverError if its client is missing."""
+    # Lazy import: only shared state needs it.
+    try:
+        from louver.team.state.redis_engine import RedisEngine
+    except ImportError:
+        raise LouverError("state on Redis or Valkey needs its client: install louver[redis]") from None
+    try:
+        return RedisEngine(url.text)
+    except (ValueError, TypeError):
+        # Its text may hold a part of the URL.
+        raise LouverError(f"the state at {url.shown} has a parameter that its client does not take") from None
