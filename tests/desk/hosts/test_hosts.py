@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from louver.catalogue.files import line_numbers
 from louver.cli.options import HOST_NAMES
 from louver.desk.doctor.places import find_places
 from louver.desk.hosts.read import HostServers, strip_comments
@@ -420,6 +421,23 @@ def test_what_is_wrong_in_a_host_s_file_is_named_with_its_line(machine, content,
     [problem] = found
     assert f"{machine.project / '.mcp.json'}:{line}: " in problem.message
     assert message in problem.message
+
+
+def test_wrong_servers_below_a_long_history_are_named_at_once(machine, monkeypatch):
+    """TRUST.md, "Linear in the text": the text of each server is looked through once, whatever else is wrong in it."""
+    looked, look = [], line_numbers.spots
+    monkeypatch.setattr(line_numbers, "spots", lambda text: (looked.append(spot) or spot for spot in look(text)))
+    history = [{"display": "x"}] * 500
+    wrong = {f"s{n}": {f"k{key}": 1 for key in range(20)} for n in range(20)}
+    content = json.dumps({"history": history, "mcpServers": wrong}, indent=0)
+    lines = [int(why.message.split(":")[1]) for why in imported(machine, "claude-code", content).left_out.values()]
+    assert lines == [content.count("\n", 0, content.index(f'"s{n}"')) + 2 for n in range(20)]
+    assert len(looked) <= 20 * 22
+    settings = "".join(f"x{n} = 1\n" for n in range(500))
+    tables = "".join(f"[mcp_servers.s{n}]\nk = 1\n" for n in range(20))
+    lefts = imported(machine, "codex", settings + tables).left_out.values()
+    assert [int(why.message.split(":")[1]) for why in lefts] == [501 + 2 * n for n in range(20)]
+    assert len(looked) <= 2 * 20 * 22
 
 
 def test_a_broken_toml_file_is_named_with_its_line(machine):

@@ -11,7 +11,6 @@ write it. Of a link, the file behind it is changed.
 
 from __future__ import annotations
 
-import difflib
 import fcntl
 import json
 import os
@@ -19,6 +18,7 @@ import shutil
 import stat
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,7 +39,7 @@ _RECORD = "swap.json"
 
 
 class Undone(NamedTuple):
-    lines: list[str]  # that have changed since Louver was put into the file
+    lines: str  # that have changed since Louver was put into the file
     is_left: bool = False  # unchanged, because its servers have changed
 
 
@@ -97,18 +97,22 @@ class Swap:
         """Restore the file or its servers, and remove the folder; do nothing if its servers have changed since."""
         with self.locked():
             # Another process may have undone it meanwhile.
-            return self._undo() if self.is_recorded else Undone([])
+            return self._undo() if self.is_recorded else Undone("")
 
     def remove(self) -> None:
         """Remove the folder; the record first, since without it the rest means nothing."""
-        (self.folder / _RECORD).unlink(missing_ok=True)
-        shutil.rmtree(self.folder)
+        try:
+            (self.folder / _RECORD).unlink(missing_ok=True)
+            shutil.rmtree(self.folder)
+        except OSError as error:
+            why = f"{self.folder} cannot be removed: {error.strerror}"
+            raise LouverError(f"{self.file} has its servers from before Louver, but {why}") from None
 
     def _undo(self) -> Undone:
         current, before, after = read_bytes(self.file), self.before, self.after
         mode = stat.S_IMODE(self.file.stat().st_mode)
         if current in (before, after):
-            restored, undone = before, Undone([])
+            restored, undone = before, Undone("")
         else:
             first, second, third = (decode(each, self.file) for each in (before, after, current))
             text = restore_servers(first, second, third, self.file, self.place)
@@ -142,14 +146,16 @@ def _folder(machine: Machine) -> Path:
 
 
 def check_can_write(file: Path) -> None:
-    """Raise if the file is not the user's own, or if others can write it."""
+    """Raise if the file is not the user's own, if others can write it, or if the user cannot."""
     try:
         with open(file, "rb", opener=trusted) as opened:
-            owner = os.fstat(opened.fileno()).st_uid
+            found = os.fstat(opened.fileno())
     except OSError as error:
         raise InvalidConfig(f"the file is not changed: {error.strerror}", file=str(file)) from None
-    if hasattr(os, "getuid") and owner != os.getuid():
+    if hasattr(os, "getuid") and found.st_uid != os.getuid():
         raise InvalidConfig("the file is not changed: it belongs to another user", file=str(file))
+    if not found.st_mode & stat.S_IWUSR:
+        raise InvalidConfig(f"the file is not changed: it is read-only, until chmod u+w {file}", file=str(file))
 
 
 def check_unchanged(file: Path, expected: bytes) -> None:
@@ -202,11 +208,15 @@ def write_private(file: Path, content: bytes) -> None:
         raise LouverError(f"{file} cannot be written: {error.strerror}") from None
 
 
-def _changed_lines(after: bytes, current: bytes) -> list[str]:
-    """The ranges of lines that differ, by their numbers in the current file."""
-    matcher = difflib.SequenceMatcher(None, after.splitlines(), current.splitlines(), autojunk=False)
-    found: list[str] = []
-    for kind, _, _, start, end in matcher.get_opcodes():
-        if kind != "equal":
-            found.append(f"{start + 1}" if end <= start + 1 else f"{start + 1} to {end}")
-    return found
+def _changed_lines(after: bytes, current: bytes) -> str:
+    """From the first to the last line that differs, by their numbers in the current file."""
+    old, new = after.splitlines(keepends=True), current.splitlines(keepends=True)
+    same = _count_same(old, new)
+    same_after = _count_same(old[same:][::-1], new[same:][::-1])
+    first, last = same + 1, len(new) - same_after
+    return f"{first}" if last <= first else f"{first} to {last}"
+
+
+def _count_same(some: list[bytes], others: list[bytes]) -> int:
+    """How many lines are equal, before the first that is not."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(some, others, strict=False)))
