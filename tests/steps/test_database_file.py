@@ -1,8 +1,11 @@
 """A file that several processes use at once."""
 
+import os
 import subprocess
 import sys
 from contextlib import closing
+
+import pytest
 
 from louver.steps.database_file import DatabaseKind
 
@@ -32,3 +35,11 @@ def test_a_reader_in_the_same_process_leaves_the_lock_of_a_writer(tmp_path):
         assert counted_by_another_process() == 1
         writer.execute("INSERT INTO it VALUES (2)")
         assert counted_by_another_process() == 2
+
+
+@pytest.mark.parametrize("mode", ["ro", "rw"])
+def test_a_pipe_is_not_waited_for(tmp_path, mode):
+    """TRUST.md, row 12: SQLite would wait for its other end, and the gateway with it."""
+    os.mkfifo(tmp_path / "it.db")
+    with pytest.raises(OSError, match="it is no regular file"):
+        KIND.open(tmp_path / "it.db", mode)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+import stat
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from errno import EACCES, EISDIR, ENOENT
+from errno import EACCES, EINVAL, EISDIR
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -78,11 +79,15 @@ def writable(text: str) -> str:
 
 
 def _check_readable(path: Path) -> None:
-    """Raise a precise error: SQLite only says that it cannot open the file."""
+    """Raise a precise error: SQLite only says that it cannot open the file, and waits for the other end of a pipe."""
     # Not by opening it: to close it would drop the locks of this process's other connections to it.
-    problem = EISDIR if path.is_dir() else 0 if os.access(path, os.R_OK) else EACCES if path.exists() else ENOENT
-    if problem:
-        raise OSError(problem, os.strerror(problem))
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise OSError(EISDIR, os.strerror(EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError(EINVAL, "it is no regular file")
+    if not os.access(path, os.R_OK):
+        raise OSError(EACCES, os.strerror(EACCES))
 
 
 def _application_id(database: sqlite3.Connection) -> int | None:
