@@ -291,10 +291,14 @@ class AuditWriter:
                 database.execute(DELETE_FIELD_SETS)
             self._next_sweep = now + AUDIT_SWEPT_S
 
-    def _current_file_id(self) -> tuple[int, int]:
-        """Identifies the file that is at the path now."""
+    def _current_file_id(self) -> tuple[int, int, int | None]:
+        """Identifies the file that is at the path now, and its log, which holds the last records."""
         found = self._path.stat()
-        return found.st_dev, found.st_ino
+        try:
+            log = self._path.with_name(f"{self._path.name}-wal").stat().st_ino
+        except FileNotFoundError:
+            log = None
+        return found.st_dev, found.st_ino, log
 
 
 def _no_answer(failure: str | None) -> AuditFailed:
