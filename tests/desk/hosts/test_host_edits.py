@@ -392,6 +392,14 @@ def test_a_record_that_cannot_be_read_names_the_copy(machine, swapped):
         undone(machine)
 
 
+def test_copies_that_cannot_be_looked_at_are_reported(machine, swapped, monkeypatch):
+    """Ours: of another user, say; nothing is said to be all right."""
+    monkeypatch.setattr(Path, "iterdir", raising(PermissionError(EACCES, "Permission denied")))
+    for look in (lambda: recorded(machine), lambda: swapped.is_recorded):
+        with pytest.raises(LouverError, match=r"hosts cannot be read: Permission denied"):
+            look()
+
+
 def test_what_is_kept_is_the_owner_s(swapped):
     """Ours: it holds the secrets of the file."""
     assert {file.stat().st_mode & 0o777 for file in swapped.folder.iterdir()} == {0o600}

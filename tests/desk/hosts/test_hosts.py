@@ -1,6 +1,8 @@
 """Files of hosts: where they are, and how their servers become those of a configuration."""
 
 import json
+import os
+from errno import EACCES
 from pathlib import Path
 
 import pytest
@@ -499,6 +501,22 @@ def test_a_link_to_itself_is_reported_and_other_hosts_go_on(machine, capsys):
     [place] = find_places([*HOSTS.values()], machine)
     assert place.source.host.name == "windsurf"
     assert capsys.readouterr().err == f"louver: {loop}: the file cannot be read: Too many levels of symbolic links\n"
+
+
+def test_a_folder_that_cannot_be_looked_into_holds_up_no_other_host(machine, monkeypatch):
+    """Ours: of another user, say; what reads it says why."""
+    closed, look = machine.home / ".cursor" / "mcp.json", os.stat
+
+    def looked(path, **how):
+        if path == closed:
+            raise PermissionError(EACCES, "Permission denied")
+        return look(path, **how)
+
+    put(closed, "{}")
+    put(machine.home / ".codeium" / "windsurf" / "mcp_config.json", '{"mcpServers": {"a": {"command": "x"}}}')
+    monkeypatch.setattr(os, "stat", looked)
+    [place] = find_places([*HOSTS.values()], machine)
+    assert place.source.host.name == "windsurf"
 
 
 @pytest.mark.parametrize("text", ['"' + '\\"' * 100_000, "/* " * 200_000, '"' + "\\" * 200_001])

@@ -55,7 +55,7 @@ class Swap:
 
     @property
     def is_recorded(self) -> bool:
-        return (self.folder / _RECORD).exists()
+        return self.folder in _times(self.folder.parent)
 
     @property
     def before(self) -> bytes:
@@ -137,8 +137,23 @@ def swap_for(machine: Machine, source: HostSource) -> Swap:
 
 def recorded(machine: Machine) -> list[Path]:
     """The folders of swaps that can be undone, last first: one file can have had several."""
-    records = _folder(machine).glob(f"*/{_RECORD}")
-    return [record.parent for record in sorted(records, key=lambda file: -file.stat().st_mtime_ns)]
+    times = _times(_folder(machine))
+    return sorted(times, key=lambda folder: -times[folder])
+
+
+def _times(parent: Path) -> dict[Path, int]:
+    """The folders of swaps, with the times of their records."""
+    times: dict[Path, int] = {}
+    try:
+        for folder in parent.iterdir():
+            # Another process may undo it meanwhile.
+            with suppress(FileNotFoundError, NotADirectoryError):
+                times[folder] = (folder / _RECORD).stat().st_mtime_ns
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise LouverError(f"{parent} cannot be read: {error.strerror}") from None
+    return times
 
 
 def _folder(machine: Machine) -> Path:
