@@ -352,7 +352,7 @@ class ConfigSource:
         if written is None:
             return None
         found = self.path.parent / self.string(place, written)
-        if not found.is_dir():
+        if not os.path.isdir(found):
             raise self._no_folder(place, written, written)
         return found
 
@@ -384,7 +384,7 @@ class ConfigSource:
     def file(self, place: Place, written: str) -> Path:
         """A file in a folder that exists."""
         found = self.path.parent / self.string(place, written).removeprefix(_FILE)
-        if not found.parent.is_dir():
+        if not os.path.isdir(found.parent):
             raise self._no_folder(place, written, str(PurePath(written.removeprefix(_FILE)).parent))
         return found
 
