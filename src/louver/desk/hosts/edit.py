@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.files.line_numbers import Place
     from louver.core.json import Json
-    from louver.desk.hosts.members import Member
+    from louver.desk.hosts.members import TextMember
     from louver.desk.hosts.read import HostServers
 
 _SHOWN: Final = ("command", "type")  # of a server, where it is a text; all else may hold secrets
@@ -152,7 +152,7 @@ def _masked_json(text: str, place: Place, shown: str) -> str:
     return "\n".join(map(str.rstrip, text[start:end].splitlines()))
 
 
-def _secrets(plain: str, server: Member) -> Iterator[Member]:
+def _secrets(plain: str, server: TextMember) -> Iterator[TextMember]:
     """The members of a server that may hold secrets, or theirs."""
     for member in members_at(plain, server.value):
         if plain[member.value] == "{":

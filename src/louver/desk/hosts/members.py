@@ -16,7 +16,7 @@ _SPACE: Final = re.compile(r"\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class TextMember:
     """A member of a JSON object: its key, and where it and its value are."""
 
     key: str
@@ -25,7 +25,7 @@ class Member:
     end: int
 
 
-def members_at(text: str, start: int) -> Iterator[Member]:
+def members_at(text: str, start: int) -> Iterator[TextMember]:
     """The members of the object that begins at `start`."""
     decoder = json.JSONDecoder()
     at = after_space(text, start + 1)
@@ -33,7 +33,7 @@ def members_at(text: str, start: int) -> Iterator[Member]:
         key, end = decoder.raw_decode(text, at)
         value = after_space(text, after_space(text, end) + 1)
         _, value_end = decoder.raw_decode(text, value)
-        yield Member(key, at, value, value_end)
+        yield TextMember(key, at, value, value_end)
         at = after_space(text, value_end)
         at = after_space(text, at + 1) if text[at] == "," else at
 
