@@ -488,6 +488,16 @@ def test_a_file_behind_a_link_is_changed_and_the_link_stays(machine, tmp_path):
     assert link.read_bytes() == b"y"
 
 
+def test_a_file_that_has_become_a_link_since_stays_one(machine, swapped, tmp_path):
+    """Ours: its user has begun to keep such files in one place."""
+    real = tmp_path / "mcp.json"
+    swapped.file.rename(real)
+    swapped.file.symlink_to(real)
+    assert undone(machine) == [("", False)]
+    assert swapped.file.is_symlink()
+    assert real.read_bytes() == b"before\n"
+
+
 def test_two_changes_of_one_file_are_undone_last_first(machine, tmp_path):
     """Ours: Claude Code has two places in one file."""
     file = tmp_path / "both.json"

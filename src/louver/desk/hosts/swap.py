@@ -182,6 +182,8 @@ def check_unchanged(file: Path, expected: bytes) -> None:
 def exchange(file: Path, expected: bytes, content: bytes, mode: int) -> None:
     """Replace a file at once, with a mode; raise if it is not what was expected."""
     check_can_write(file)
+    # It may have become a link since Louver was put into it.
+    file = file.resolve()
     try:
         part = _part(file)
         number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
