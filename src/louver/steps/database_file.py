@@ -13,13 +13,17 @@ import stat
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from errno import EACCES, EINVAL, EISDIR
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 DATABASE_BUSY_S = 5.0
 """How long a write waits for another process that writes to the file, in seconds. A write takes milliseconds."""
+
+
+FAILURES: Final = (OSError, sqlite3.Error, UnicodeDecodeError)
+"""What an operation raises that fails. The words of SQLite about a damaged file may quote it, and be no text."""
 
 
 class WrongFile(sqlite3.DatabaseError):
@@ -32,7 +36,7 @@ class DatabaseKind:
     title: str  # such as "file of audit records"
 
     def open(self, path: Path, mode: Literal["ro", "rw"]) -> sqlite3.Connection:
-        """Open an existing file; OSError or sqlite3.Error if that fails, `WrongFile` for one of another kind."""
+        """Open an existing file; one of `FAILURES` if that fails, `WrongFile` for one of another kind."""
         _check_readable(path)
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         database = sqlite3.connect(
@@ -63,10 +67,12 @@ class DatabaseKind:
             temporary.unlink()
 
 
-def failure_reason(error: OSError | sqlite3.Error) -> str:
+def failure_reason(error: OSError | sqlite3.Error | UnicodeDecodeError) -> str:
     """Why an operation failed, without any value."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
+    if isinstance(error, UnicodeDecodeError):
+        return "it is damaged"
     if isinstance(error, WrongFile):
         return str(error)
     # Only an error raised by SQLite itself has a name.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from louver.errors import LouverError
 from louver.limits import CLOCKS_APART_S, MAX_KEPT_MINUTES, MAX_RESULTS, MAX_RESULTS_BYTES
+from louver.steps.database_file import FAILURES, failure_reason
 from louver.steps.results.store import stored_size
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class FileStore:
             with closing(self._connect()) as database, database:
                 database.execute(_CREATE_TABLE)
             self.sweep()
-        except (OSError, sqlite3.Error) as error:
+        except FAILURES as error:
             reason = error.strerror if isinstance(error, OSError) else "it is no database of results"
             raise _unusable(path, reason) from None
 
@@ -74,8 +75,8 @@ class FileStore:
                 database.execute(_DELETE_EXPIRED, (self._clock(),))
                 database.execute(_INSERT, row)
                 database.execute(_DELETE_OLDEST, (MAX_RESULTS, MAX_RESULTS_BYTES))
-        except sqlite3.Error as error:
-            logger.error("a result is not kept: %s", error.sqlite_errorname)
+        except FAILURES as error:
+            logger.error("a result is not kept: %s", failure_reason(error))
             return False
         return True
 
@@ -84,8 +85,8 @@ class FileStore:
         try:
             with closing(self._connect()) as database:
                 return database.execute(query, (key, self._clock())).fetchone()
-        except sqlite3.Error as error:
-            logger.error("a result is not found: %s", error.sqlite_errorname)
+        except FAILURES as error:
+            logger.error("a result is not found: %s", failure_reason(error))
             return None
 
     def sweep(self) -> float | None:
@@ -94,8 +95,8 @@ class FileStore:
             with closing(self._connect()) as database, database:
                 database.execute(_DELETE_EXPIRED, (self._clock(),))
                 return database.execute("SELECT min(expires) FROM results").fetchone()[0]
-        except sqlite3.Error as error:
-            logger.error("results that have expired are not removed: %s", error.sqlite_errorname)
+        except FAILURES as error:
+            logger.error("results that have expired are not removed: %s", failure_reason(error))
             return self._clock() + SWEEP_AGAIN_S
 
     def _connect(self) -> sqlite3.Connection:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from louver.steps.database_file import failure_reason
+from louver.steps.database_file import FAILURES, failure_reason
 from louver.steps.savings.database import KIND
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def read_use(file: Path) -> Use:
         }
     except FileNotFoundError:
         return {}
-    except (OSError, sqlite3.Error) as error:
+    except FAILURES as error:
         logger.warning("the use of tools is not known: %r cannot be read: %s", str(file), failure_reason(error))
     except (TypeError, ValueError):
         logger.warning("the use of tools is not known: %r holds other rows than Louver writes", str(file))

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from louver.concurrency.backoff import Backoff
 from louver.concurrency.offload import in_thread
 from louver.errors import AuditFailed
-from louver.steps.database_file import failure_reason
+from louver.steps.database_file import FAILURES, failure_reason
 from louver.steps.shared_state import StateUrl
 from louver.team.audit.spool import Spool, SpoolTable
 
@@ -112,7 +111,7 @@ class Shipper:
                 self._on_shipped()
         except AuditFailed as error:
             self._on_failed(error.message)
-        except (OSError, sqlite3.Error) as error:
+        except FAILURES as error:
             self._on_failed(failure_reason(error))
         except Exception as error:  # noqa: BLE001 - whatever a destination does, records are shipped later
             # The text of an error may hold the URL with its password.
