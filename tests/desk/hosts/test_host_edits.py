@@ -387,9 +387,10 @@ def test_a_file_that_is_gone_is_reported(machine, swapped):
 
 def test_a_record_that_cannot_be_read_names_the_copy(machine, swapped):
     """Ours."""
-    (swapped.folder / "swap.json").write_text("{")
-    with pytest.raises(InvalidInput, match="restore its file 'before'"):
-        undone(machine)
+    for text in ("{", '{"host": "cursor", "file": "mcp.json", "place": [], "mode": "rw"}'):
+        (swapped.folder / "swap.json").write_text(text)
+        with pytest.raises(InvalidInput, match="restore its file 'before'"):
+            undone(machine)
 
 
 def test_copies_that_cannot_be_looked_at_are_reported(machine, swapped, monkeypatch):

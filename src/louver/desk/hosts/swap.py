@@ -69,8 +69,9 @@ class Swap:
     def read(cls, folder: Path) -> Swap:
         try:
             content = members(parse_json((folder / _RECORD).read_text("utf-8")))
-            return cls(folder, content["host"], Path(content["file"]), tuple(content["place"]), content["mode"])
-        except (OSError, ValueError, KeyError, TypeError):
+            mode = stat.S_IMODE(content["mode"])
+            return cls(folder, content["host"], Path(content["file"]), tuple(content["place"]), mode)
+        except (OSError, ValueError, KeyError, TypeError, OverflowError):
             raise InvalidInput(f"{folder} does not hold what is needed to undo: restore its file 'before'") from None
 
     def write(self, before: bytes, after: bytes) -> None:
