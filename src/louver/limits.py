@@ -127,6 +127,9 @@ CLOCKS_APART_S = 600.0
 """How far ahead the clock may be that has sealed or kept something, in seconds: that of another replica is never exact,
 and one that was put back would make it last for longer."""
 
+EXPIRY_LOOK_S = 30.0
+"""How often it is looked whether the token of an open stream has expired, in seconds: clocks jump, machines sleep."""
+
 MAX_WORKERS = 64
 WORKER_RESTART_S = 0.5
 """Worker processes, and the pause before one that has died is started again, in seconds."""

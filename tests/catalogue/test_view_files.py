@@ -2,6 +2,7 @@
 
 import json
 import os
+from errno import EACCES
 
 import pytest
 
@@ -309,6 +310,20 @@ def test_a_link_that_leads_nowhere_is_not_a_file(tmp_path):
     (tmp_path / ".#t.views.json").symlink_to("somebody@somewhere.1234")
     assert fresh(folder, "t") is not None
     assert ViewFolder(tmp_path).tools() == ["t"]
+
+
+def test_a_folder_that_is_closed_keeps_the_last_good_views(tmp_path, caplog, monkeypatch):
+    """Ours: nor must one that the gateway may not look into any more."""
+    write(tmp_path, GOOD)
+    folder = ViewFolder(tmp_path)
+    before = folder.find("t")
+
+    def listed(_):
+        raise PermissionError(EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "scandir", listed)
+    assert fresh(folder, "t") is before
+    assert caplog.messages == [f"views stay as they were: {tmp_path}: the folder of views cannot be read"]
 
 
 def test_a_folder_that_goes_away_keeps_the_last_good_views_and_is_logged_once(tmp_path, caplog):

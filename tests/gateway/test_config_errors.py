@@ -1,6 +1,8 @@
 """What is told of a wrong configuration: by file and line, and without a value."""
 
 import json
+import os
+from errno import EACCES
 
 import pytest
 
@@ -364,6 +366,31 @@ def test_a_wrong_file_is_told_by_file_and_line_without_a_secret(tmp_path, conten
     assert error.fields == {"file": str(path), "line": line}
     assert error.code == "INVALID_CONFIG"
     assert SECRET not in error.message
+
+
+@pytest.mark.parametrize(
+    "louver",
+    [
+        {"descriptions": "closed/to us"},
+        {"keepResults": {"store": "closed/to us/r.db"}},
+        {"auth": {"tokens": "closed/to us"}},
+    ],
+)
+def test_a_place_that_cannot_be_looked_at_is_told(tmp_path, louver, monkeypatch):
+    """Ours: a folder of another user, say; it was no error of the configuration."""
+    look = os.stat
+
+    def looked(path, **how):
+        if "to us" in str(path):
+            raise PermissionError(EACCES, "Permission denied")
+        return look(path, **how)
+
+    (tmp_path / "closed").mkdir()
+    server = {"command": "a", **({"louver": louver} if "descriptions" in louver else {})}
+    content = {"mcpServers": {"a": server}, "louver": {} if "louver" in server else louver}
+    monkeypatch.setattr(os, "stat", looked)
+    with pytest.raises(InvalidConfig, match="there is no such f"):
+        read_config(write(tmp_path, json.dumps(content)))
 
 
 NAMES = ["", "a b", "a/b", "a__b", "a_", "ü", "a\\n", "a:b"]

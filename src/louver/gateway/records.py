@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from louver.concurrency.background import BackgroundTasks, retrieve_error
@@ -91,7 +92,8 @@ class Records:
         if config.audit != self._audit_settings:
             audit, shipper = (None, None) if config.audit is None else _open_audit(config.audit)
         file = self._savings_file(config)
-        if file is None or not file.exists():
+        # One that cannot be looked at counts as missing, and is logged once it is to be written.
+        if file is None or not os.path.exists(file):
             return _Opened(audit, shipper, {})
         # Lazy import, as in `_open_audit`.
         from louver.steps.savings.use import read_use

@@ -9,16 +9,21 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
+import stat
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from errno import EACCES, EISDIR, ENOENT
-from typing import TYPE_CHECKING, Literal
+from errno import EACCES, EINVAL, EISDIR
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 DATABASE_BUSY_S = 5.0
 """How long a write waits for another process that writes to the file, in seconds. A write takes milliseconds."""
+
+
+FAILURES: Final = (OSError, sqlite3.Error, UnicodeDecodeError)
+"""What an operation raises that fails. The words of SQLite about a damaged file may quote it, and be no text."""
 
 
 class WrongFile(sqlite3.DatabaseError):
@@ -31,7 +36,7 @@ class DatabaseKind:
     title: str  # such as "file of audit records"
 
     def open(self, path: Path, mode: Literal["ro", "rw"]) -> sqlite3.Connection:
-        """Open an existing file; OSError or sqlite3.Error if that fails, `WrongFile` for one of another kind."""
+        """Open an existing file; one of `FAILURES` if that fails, `WrongFile` for one of another kind."""
         _check_readable(path)
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         database = sqlite3.connect(
@@ -62,10 +67,12 @@ class DatabaseKind:
             temporary.unlink()
 
 
-def failure_reason(error: OSError | sqlite3.Error) -> str:
+def failure_reason(error: OSError | sqlite3.Error | UnicodeDecodeError) -> str:
     """Why an operation failed, without any value."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
+    if isinstance(error, UnicodeDecodeError):
+        return "it is damaged"
     if isinstance(error, WrongFile):
         return str(error)
     # Only an error raised by SQLite itself has a name.
@@ -78,11 +85,15 @@ def writable(text: str) -> str:
 
 
 def _check_readable(path: Path) -> None:
-    """Raise a precise error: SQLite only says that it cannot open the file."""
+    """Raise a precise error: SQLite only says that it cannot open the file, and waits for the other end of a pipe."""
     # Not by opening it: to close it would drop the locks of this process's other connections to it.
-    problem = EISDIR if path.is_dir() else 0 if os.access(path, os.R_OK) else EACCES if path.exists() else ENOENT
-    if problem:
-        raise OSError(problem, os.strerror(problem))
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise OSError(EISDIR, os.strerror(EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError(EINVAL, "it is no regular file")
+    if not os.access(path, os.R_OK):
+        raise OSError(EACCES, os.strerror(EACCES))
 
 
 def _application_id(database: sqlite3.Connection) -> int | None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from errno import EACCES
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fixtures.failsafe import FAILSAFE_S
+from fixtures.growth import superlinear
 from louver.desk.hosts.edit import difference, masked_servers, replace_servers
 from louver.desk.hosts.read import HostServers, parse
-from louver.desk.hosts.swap import Swap, check_can_write, exchange, recorded, swap_for, write_private
+from louver.desk.hosts.swap import Swap, _changed_lines, check_can_write, exchange, recorded, swap_for, write_private
 from louver.desk.hosts.table import HOSTS, HostSource, Machine
 from louver.errors import InvalidConfig, InvalidInput, LouverError
 
@@ -122,6 +124,15 @@ def test_the_layout_of_the_file_is_kept(tmp_path, mark):
     assert new.count("\r\n") == new.count("\n")
 
 
+@pytest.mark.parametrize("end", ["}\n}\n", " /* b */\n}\n}", ", /* b */\n}\n}", "\n, // b\n}\n}"])
+def test_what_stands_behind_a_removed_server_is_not_taken_into_a_comment(tmp_path, end):
+    """Ours: the comment in the line above ends with that line."""
+    text = f'{{"mcpServers": {{\n  "a": {{"command": "x"}}, // first\n  "b": {{"command": "y"}}{end}'
+    new = replace_servers(read(tmp_path, text), ["a", "b"], "louver", ENTRY)
+    assert parse(new, MCP_JSON) == {"mcpServers": {"louver": ENTRY}}
+    assert ("// first" in new, "b" in new.partition("first")[2]) == (True, " b" in end)
+
+
 UNEDITABLE = {
     "an inline table": 'mcp_servers = { a = { command = "x" } }\n',
     "dotted keys": 'mcp_servers.a.command = "x"\n',
@@ -171,6 +182,13 @@ SECRETS = {
         "codex",
         '[mcp_servers.a]\ncommand = "x"\nargs = ["geheim"]\n[x]\n[mcp_servers.b]\nurl="geheim"\n',
     ),
+    "a text": ("cursor", '{"mcpServers": {"a": {"command": "x"}, "b": "geheim"}}'),
+    "comments": ("cursor", '{"mcpServers": {"a": {"command": "x" /* "T": "geheim" */}, // geheim\n"b": {}}}'),
+    "toml comments": ("codex", "[mcp_servers.a] # geheim\ncommand = 'x'\n# url = 'geheim'\nurl = 'u' # geheim\n"),
+    "toml tables": (
+        "codex",
+        "[mcp_servers.a]\ncommand = 'x'\n[mcp_servers.b.x.y]\nz = 'geheim'\n[o]\n[mcp_servers.a.env]\nT = 'geheim'\n",
+    ),
     "toml headers": (
         "codex",
         'x = 1\n[mcp_servers.a]\nurl = "u"\nhttp_headers = { A = "geheim", B = """\ngeheim""" }\n',
@@ -190,6 +208,13 @@ def test_no_secret_is_shown(tmp_path, host, text):
     assert any("louver" in line for line in lines)
     assert any("serve" in line for line in lines)
     assert not [line for line in lines if SECRET in line or "u0068" in line]
+
+
+def raising(error):
+    def raised(*_):
+        raise error
+
+    return raised
 
 
 @pytest.fixture
@@ -221,7 +246,7 @@ def test_a_file_is_restored_with_its_mode(machine, swapped):
     """Issue 42: byte for byte."""
     assert swapped.file.read_bytes() == b"after\nand\n"
     swapped.file.chmod(0o600)
-    assert undone(machine) == [([], False)]
+    assert undone(machine) == [("", False)]
     assert swapped.file.read_bytes() == b"before\n"
     assert swapped.file.stat().st_mode & 0o777 == 0o640
     assert os.getuid() != 0 or swapped.file.stat().st_gid == 12345
@@ -232,7 +257,7 @@ def test_a_file_is_restored_with_its_mode(machine, swapped):
 def test_a_file_that_has_changed_since_is_left_alone(machine, swapped):
     """Issue 42: it says which lines, and shows none."""
     swapped.file.write_bytes(b"after\nother\nmore\nand\n")
-    assert undone(machine) == [(["2 to 3"], True)]
+    assert undone(machine) == [("2 to 3", True)]
     assert swapped.file.read_bytes() == b"after\nother\nmore\nand\n"
     assert recorded(machine) == [swapped.folder]
 
@@ -255,6 +280,12 @@ CHANGED = {
         TOML,
         ["a", "b"],
         lambda text: text.replace('"x"', '"y"').replace("[profile.z]", "# new\n[projects.p]\nb = 1\n\n[profile.z]"),
+    ),
+    "toml without a last line end": (
+        "codex",
+        '[mcp_servers.a]\ncommand = "x"',
+        ["a"],
+        lambda text: f"{text.rstrip()}\n[projects.p]\nb = 1\n",
     ),
 }
 
@@ -291,6 +322,47 @@ def test_servers_that_have_changed_are_left_alone(machine, tmp_path):
     assert swap.file.read_text() == theirs
 
 
+NEW_COMMENTS = {
+    "json": (
+        "cursor",
+        '{"mcpServers": {"a": {"command": "x"}, /* old */ "b": {}}}',
+        '{"louver"',
+        '{ // mine\n"louver"',
+    ),
+    "toml": ("codex", "[mcp_servers.a]\ncommand = 'x' # old\n[mcp_servers.b]\n", "command = ", "# mine\ncommand = "),
+}
+
+
+@pytest.mark.parametrize(("host", "text", "old", "new"), NEW_COMMENTS.values(), ids=NEW_COMMENTS)
+def test_a_comment_that_is_new_among_the_servers_is_not_lost(machine, host, text, old, new):
+    """Ours: as a server that is."""
+    found = read(machine.home, text, host)
+    swap = swap_for(machine, found.source)
+    after = replace_servers(found, ["a"], "louver", ENTRY)
+    swap.write(found.data, after.encode())
+    swap.file.write_text(theirs := after.replace(old, new))
+    assert theirs != after
+    assert [each.is_left for each in undone(machine)] == [True]
+    assert swap.file.read_text() == theirs
+
+
+def test_what_has_changed_is_found_in_one_look_at_the_lines():
+    """TRUST.md, "Linear in the text": Claude Code's file has many thousand lines, most of them alike."""
+    assert _changed_lines(b"a\nb\nc\nd\n", b"a\nB\nc\nD\nd\n") == "2 to 4"
+    assert _changed_lines(b"a\nb\n", b"a\n") == "2"
+    assert _changed_lines(b"a\n", b"a\r\n") == "1"
+    assert superlinear(lambda text: _changed_lines(f"a{text}a".encode(), f"b{text}b".encode()), ["},\n", "]\n"]) == {}
+
+
+def test_copies_that_cannot_be_removed_are_named(machine, swapped, monkeypatch):
+    """Ours: the file is as it was all the same, and a second time removes them."""
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", raising(PermissionError(EACCES, "Permission denied")))
+        with pytest.raises(LouverError, match=r"before Louver, but .*cursor-\w+ cannot be removed: Permission denied"):
+            undone(machine)
+    assert swapped.file.read_bytes() == b"before\n"
+
+
 def test_an_undo_that_was_ended_in_the_midst_is_complete(machine, swapped, monkeypatch):
     """Ours: the record goes first, so that nothing asks for the copy that is gone."""
     monkeypatch.setattr("shutil.rmtree", lambda folder: (folder / "before").unlink())
@@ -302,7 +374,7 @@ def test_an_undo_that_was_ended_in_the_midst_is_complete(machine, swapped, monke
 def test_a_swap_that_did_not_happen_is_undone(machine, swapped):
     """Ours: the process ended between the record and the change."""
     swapped.file.write_bytes(b"before\n")
-    assert undone(machine) == [([], False)]
+    assert undone(machine) == [("", False)]
     assert recorded(machine) == []
 
 
@@ -315,9 +387,18 @@ def test_a_file_that_is_gone_is_reported(machine, swapped):
 
 def test_a_record_that_cannot_be_read_names_the_copy(machine, swapped):
     """Ours."""
-    (swapped.folder / "swap.json").write_text("{")
-    with pytest.raises(InvalidInput, match="restore its file 'before'"):
-        undone(machine)
+    for text in ("{", '{"host": "cursor", "file": "mcp.json", "place": [], "mode": "rw"}'):
+        (swapped.folder / "swap.json").write_text(text)
+        with pytest.raises(InvalidInput, match="restore its file 'before'"):
+            undone(machine)
+
+
+def test_copies_that_cannot_be_looked_at_are_reported(machine, swapped, monkeypatch):
+    """Ours: of another user, say; nothing is said to be all right."""
+    monkeypatch.setattr(Path, "iterdir", raising(PermissionError(EACCES, "Permission denied")))
+    for look in (lambda: recorded(machine), lambda: swapped.is_recorded):
+        with pytest.raises(LouverError, match=r"hosts cannot be read: Permission denied"):
+            look()
 
 
 def test_what_is_kept_is_the_owner_s(swapped):
@@ -360,7 +441,7 @@ def test_what_a_killed_exchange_leaves_is_removed_by_the_next(swapped, machine, 
     [left] = {*swapped.file.parent.iterdir()} - {swapped.file}
     assert left.stat().st_mode & 0o007 == 0
     if by == "undo":
-        assert undone(machine) == [([], False)]
+        assert undone(machine) == [("", False)]
     else:
         exchange(swapped.file, b"before\n", b"after\n", swapped.mode)
     assert [*swapped.file.parent.iterdir()] == [swapped.file]
@@ -386,6 +467,16 @@ def test_a_file_of_another_user_is_not_changed(tmp_path):
         check_can_write(file)
 
 
+def test_a_file_that_its_owner_cannot_write_is_not_changed(tmp_path):
+    """Ours: to exchange it needs no such permission, so that it must be looked at."""
+    file = tmp_path / "mcp.json"
+    file.write_bytes(b"x")
+    file.chmod(0o444)
+    with pytest.raises(InvalidConfig, match=r"it is read-only, until chmod u\+w "):
+        exchange(file, b"x", b"y", 0o444)
+    assert file.read_bytes() == b"x"
+
+
 def test_a_file_behind_a_link_is_changed_and_the_link_stays(machine, tmp_path):
     """Ours: dotfiles are often links."""
     real, link = tmp_path / "real.json", tmp_path / "link.json"
@@ -398,6 +489,16 @@ def test_a_file_behind_a_link_is_changed_and_the_link_stays(machine, tmp_path):
     assert link.read_bytes() == b"y"
 
 
+def test_a_file_that_has_become_a_link_since_stays_one(machine, swapped, tmp_path):
+    """Ours: its user has begun to keep such files in one place."""
+    real = tmp_path / "mcp.json"
+    swapped.file.rename(real)
+    swapped.file.symlink_to(real)
+    assert undone(machine) == [("", False)]
+    assert swapped.file.is_symlink()
+    assert real.read_bytes() == b"before\n"
+
+
 def test_two_changes_of_one_file_are_undone_last_first(machine, tmp_path):
     """Ours: Claude Code has two places in one file."""
     file = tmp_path / "both.json"
@@ -407,7 +508,7 @@ def test_two_changes_of_one_file_are_undone_last_first(machine, tmp_path):
         before, after = str(number).encode(), str(number + 1).encode()
         swap.write(before, after)
         exchange(file, before, after, swap.mode)
-    assert undone(machine) == [([], False)] * 2
+    assert undone(machine) == [("", False)] * 2
     assert file.read_bytes() == b"0"
 
 
@@ -435,6 +536,16 @@ def test_a_huge_file_is_refused(tmp_path):
         file.truncate(33_000_000)
     with pytest.raises(InvalidConfig, match="the file has 33,000,000 bytes: at most 32,000,000"):
         HostServers.read(HostSource(HOSTS["cursor"], path, ("mcpServers",)))
+
+
+def test_a_toml_file_that_would_be_read_slowly_is_refused(tmp_path):
+    """TRUST.md, "Linear in the text": the standard library reads a key of many names in quadratic time."""
+    for deep in ("a." * 100 + "b = 1", "[" + '"a" . ' * 100 + "b]", "a." * 500_000):
+        with pytest.raises(
+            InvalidConfig, match=r"a key of over 100 names|the file has 1,000,002 bytes: at most 1,000,0"
+        ):
+            read(tmp_path, f"\n{deep}\n", "codex")
+    assert read(tmp_path, "a." * 99 + "b = '" + "c." * 50 + "'\n", "codex").servers is None
 
 
 def test_an_empty_file_has_no_servers(tmp_path):

@@ -1,10 +1,13 @@
 """Files of hosts: where they are, and how their servers become those of a configuration."""
 
 import json
+import os
+from errno import EACCES
 from pathlib import Path
 
 import pytest
 
+from louver.catalogue.files import line_numbers
 from louver.cli.options import HOST_NAMES
 from louver.desk.doctor.places import find_places
 from louver.desk.hosts.read import HostServers, strip_comments
@@ -422,6 +425,23 @@ def test_what_is_wrong_in_a_host_s_file_is_named_with_its_line(machine, content,
     assert message in problem.message
 
 
+def test_wrong_servers_below_a_long_history_are_named_at_once(machine, monkeypatch):
+    """TRUST.md, "Linear in the text": the text of each server is looked through once, whatever else is wrong in it."""
+    looked, look = [], line_numbers.spots
+    monkeypatch.setattr(line_numbers, "spots", lambda text: (looked.append(spot) or spot for spot in look(text)))
+    history = [{"display": "x"}] * 500
+    wrong = {f"s{n}": {f"k{key}": 1 for key in range(20)} for n in range(20)}
+    content = json.dumps({"history": history, "mcpServers": wrong}, indent=0)
+    lines = [int(why.message.split(":")[1]) for why in imported(machine, "claude-code", content).left_out.values()]
+    assert lines == [content.count("\n", 0, content.index(f'"s{n}"')) + 2 for n in range(20)]
+    assert len(looked) <= 20 * 22
+    settings = "".join(f"x{n} = 1\n" for n in range(500))
+    tables = "".join(f"[mcp_servers.s{n}]\nk = 1\n" for n in range(20))
+    lefts = imported(machine, "codex", settings + tables).left_out.values()
+    assert [int(why.message.split(":")[1]) for why in lefts] == [501 + 2 * n for n in range(20)]
+    assert len(looked) <= 2 * 20 * 22
+
+
 def test_a_broken_toml_file_is_named_with_its_line(machine):
     """Ours; nothing of it is repeated, which may be a secret."""
     with pytest.raises(InvalidConfig, match=r"config\.toml:2: not TOML$"):
@@ -481,6 +501,22 @@ def test_a_link_to_itself_is_reported_and_other_hosts_go_on(machine, capsys):
     [place] = find_places([*HOSTS.values()], machine)
     assert place.source.host.name == "windsurf"
     assert capsys.readouterr().err == f"louver: {loop}: the file cannot be read: Too many levels of symbolic links\n"
+
+
+def test_a_folder_that_cannot_be_looked_into_holds_up_no_other_host(machine, monkeypatch):
+    """Ours: of another user, say; what reads it says why."""
+    closed, look = machine.home / ".cursor" / "mcp.json", os.stat
+
+    def looked(path, **how):
+        if path == closed:
+            raise PermissionError(EACCES, "Permission denied")
+        return look(path, **how)
+
+    put(closed, "{}")
+    put(machine.home / ".codeium" / "windsurf" / "mcp_config.json", '{"mcpServers": {"a": {"command": "x"}}}')
+    monkeypatch.setattr(os, "stat", looked)
+    [place] = find_places([*HOSTS.values()], machine)
+    assert place.source.host.name == "windsurf"
 
 
 @pytest.mark.parametrize("text", ['"' + '\\"' * 100_000, "/* " * 200_000, '"' + "\\" * 200_001])

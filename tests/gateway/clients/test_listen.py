@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +18,7 @@ from louver.gateway.front.connections import StatelessConnection
 from louver.steps.request import ANONYMOUS, Identity, Request
 from louver.wire.jsonrpc.errors import JsonRpcError
 from louver.wire.mcp import TOOLS_CHANGED
+from steps.kept import Clock
 
 pytestmark = pytest.mark.anyio
 
@@ -101,3 +103,15 @@ async def test_a_stream_ends_with_its_token():
     serving, _ = listens(ListenStreams(), identity=Identity(expires=1.0))
     async with asyncio.timeout(FAILSAFE_S):
         assert await serving == {"io.modelcontextprotocol/subscriptionId": 1}
+
+
+async def test_a_stream_ends_with_its_token_though_the_clock_jumps(monkeypatch):
+    """TRUST.md: likewise with logins; loops count no time in which a machine sleeps."""
+    clock = Clock()
+    monkeypatch.setattr(listen, "EXPIRY_LOOK_S", 0)
+    monkeypatch.setattr(listen, "time", SimpleNamespace(time=clock))
+    serving, opened = listens(ListenStreams(), identity=Identity(expires=clock.now + 3600))
+    await opened.wait()
+    clock.now += 366 * 86_400
+    async with asyncio.timeout(FAILSAFE_S):
+        await serving

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from fixtures.failsafe import FAILSAFE_S
 from gateway.front.test_endpoint import Heard, served
-from louver.gateway.front import sessions
+from louver.gateway.front import event_streams, sessions
 from louver.gateway.front.endpoint import McpEndpoint
 from louver.gateway.front.exchange import IDENTITY
 from louver.gateway.front.sessions import MAX_OPENING_BYTES
@@ -17,6 +18,7 @@ from louver.gateway.in_process import sdk_server
 from louver.policy.principal import Principal
 from louver.steps.request import Identity
 from louver.wire.jsonrpc.errors import JsonRpcError
+from steps.kept import Clock
 from steps.threads import turns
 
 pytestmark = pytest.mark.anyio
@@ -497,6 +499,19 @@ async def test_a_stream_ends_with_its_token(app):
     session = await opened(app, **{IDENTITY: ANN})
     expired = Identity(ANN.principal, ANN.key, expires=1.0)
     heard = await send(app, method="GET", session=session, **{IDENTITY: expired})
+    assert (heard.status, heard.left.is_set()) == (200, False)
+
+
+async def test_a_stream_ends_with_its_token_though_the_clock_jumps(app, monkeypatch):
+    """TRUST.md: likewise with logins; loops count no time in which a machine sleeps."""
+    clock = Clock()
+    monkeypatch.setattr(event_streams, "EXPIRY_LOOK_S", 0)
+    monkeypatch.setattr(event_streams, "time", SimpleNamespace(time=clock))
+    session = await opened(app, **{IDENTITY: ANN})
+    task, heard = await listens(app, session, Identity(ANN.principal, ANN.key, expires=clock.now + 3600))
+    clock.now += 366 * 86_400
+    async with asyncio.timeout(FAILSAFE_S):
+        await task
     assert (heard.status, heard.left.is_set()) == (200, False)
 
 

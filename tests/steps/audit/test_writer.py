@@ -288,6 +288,18 @@ async def test_a_file_that_was_put_aside_is_not_written_to_any_more(file, tmp_pa
     assert [line.message for line in caplog.records] == [why, "audit records are written again"]
 
 
+async def test_a_file_whose_log_was_removed_is_not_written_to_any_more(file):
+    """Ours: a record in a log without a name is lost with the process."""
+    with closing(AuditWriter(file)) as audit:
+        await audit.write(record())
+        (file.parent / "audit.db-wal").unlink()
+        with pytest.raises(AuditFailed):
+            await audit.write(record(), has_run=True)
+    with closing(AuditWriter(file)) as audit:
+        await audit.write(record(correlation="new"))
+    assert kept(file)[-1].correlation == "new"
+
+
 async def test_a_file_that_was_emptied_is_not_written_to(file, caplog):
     """Ours: as logrotate does with `copytruncate`; SQLite would go on, and nobody could read it."""
     with closing(AuditWriter(file)) as audit:

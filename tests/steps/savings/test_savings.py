@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from contextlib import asynccontextmanager, suppress
+from errno import EACCES
 
 import pytest
 from mcp import Client, MCPError
@@ -292,3 +293,19 @@ async def test_a_file_that_cannot_be_written_fails_no_call(tmp_path, caplog):
     assert "it is no file of savings" in unwritten
     assert (tmp_path / "savings.db").read_text() == "not a database, but somebody's notes"
     assert os.listdir(tmp_path) == ["savings.db"]
+
+
+async def test_a_folder_that_cannot_be_looked_into_fails_no_start(tmp_path, caplog, monkeypatch):
+    """Ours: of another user, say, since Louver was run as that one before."""
+    look = os.stat
+
+    def looked(path, **how):
+        if path == tmp_path / "savings.db":
+            raise PermissionError(EACCES, "Permission denied")
+        return look(path, **how)
+
+    monkeypatch.setattr(os, "stat", looked)
+    async with counted(tmp_path, "text") as wire:
+        assert not (await wire.call("find")).get("isError")
+    [unwritten] = [line.getMessage() for line in caplog.records if "savings" in line.getMessage()]
+    assert unwritten.endswith("cannot be written: Permission denied")

@@ -8,7 +8,7 @@ import pytest
 
 from louver.gateway.builtin.deferred import MAX_USED_TOOLS, choose_used
 from louver.steps.savings.database import KIND
-from louver.steps.savings.use import has_large_answers, read_use
+from louver.steps.savings.use import has_large_answers, read_use, used_lately
 
 OURS = f"PRAGMA application_id = {KIND.application_id}"
 
@@ -80,3 +80,11 @@ def test_answers_are_large_in_fact_or_not_where_a_server_is_in_use(tmp_path):
         return has_large_answers(use, lambda name: tuple(name.split("__")), name)
 
     assert [is_large(name) for name in ("a__small", "a__large", "a__uncalled", "b__x")] == [False, True, False, None]
+
+
+def test_a_day_to_come_makes_no_other_one_long_ago(tmp_path):
+    """Ours: it was counted while the clock was wrong, and would hide all tools but its own for as long."""
+    days = [("a", "t", 2, 9, "2026-02-01"), ("a", "old", 1, 9, "2026-01-01"), ("a", "then", 1, 9, "2999-01-01")]
+    use = _used(tmp_path / "savings.db", days)
+    assert used_lately(use) == [("a", "t"), ("a", "then")]
+    assert used_lately({("a", "then"): use["a", "then"]}) == [("a", "then")]

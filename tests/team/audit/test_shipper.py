@@ -292,16 +292,17 @@ async def test_a_copy_of_a_file_is_found_out(arriving, tmp_path, caplog):
 
 
 async def test_half_a_line_is_written_again(audit, tmp_path):
-    """Ours: killed while it wrote."""
+    """Ours: killed while it wrote, or without power, whereupon zeros follow."""
     lines, file = tmp_path / "audit.jsonl", tmp_path / "audit.db"
     await write(audit, "a", 4)
     with closing(Spool(file)) as spool:
         await LineFile(lines).append(spool.id, spool.next_records)
         whole = lines.read_bytes()
-        for cut in (1, len(whole) // 2, len(whole) - 3, len(whole)):
-            lines.write_bytes(whole[: len(whole) - cut])
-            await LineFile(lines).append(spool.id, spool.next_records)
-            assert lines.read_bytes() == whole
+        for cut in (0, 1, len(whole) // 2, len(whole) - 3, len(whole)):
+            for zeros in (0, cut, 100_000):
+                lines.write_bytes(whole[: len(whole) - cut] + b"\0" * zeros)
+                await LineFile(lines).append(spool.id, spool.next_records)
+                assert lines.read_bytes() == whole
 
 
 async def test_what_has_failed_is_tried_once_more_at_the_end(audit, tmp_path, caplog, monkeypatch):

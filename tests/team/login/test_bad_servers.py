@@ -260,13 +260,14 @@ async def test_an_authorization_server_that_has_forgotten_the_client_registers_a
         assert server.requests.count("/register") == 2
 
 
-@pytest.mark.parametrize("seconds", [0, -1])
-async def test_a_token_for_no_time_is_used_until_it_is_refused(seconds, tmp_path):
-    """Ours: it would be renewed for each request."""
+@pytest.mark.parametrize("seconds", [0, -1, 2**53 - 1])
+async def test_a_token_for_no_time_or_for_ever_is_used_until_it_is_refused(seconds, tmp_path):
+    """Ours: it would be renewed for each request, or have an end that no calendar has."""
     with answering() as server:
         server.answers["/token"] |= {"expires_in": seconds, "refresh_token": "renew"}
         login = await log_in(upstream(f"{server.url}/mcp"), LoginFolder(tmp_path), Puppet().user_agent)
     assert (login.expires_at, login.renew_at, login.has_expired(login.obtained_at + 1)) == (None, None, False)
+    assert login.described.endswith("until the server refuses it")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ If a file becomes invalid, or the folder disappears, the error is logged and the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -94,7 +95,8 @@ class Folder(Generic[File]):
     def _load(self) -> None:
         stamps = self._now()
         if stamps is None:
-            raise self._invalid(f"the folder of {self._what} is not there", file=str(self._folder))
+            problem = "cannot be read" if os.path.isdir(self._folder) else "is not there"
+            raise self._invalid(f"the folder of {self._what} {problem}", file=str(self._folder))
         files: dict[str, File] = {}
         for path in sorted(stamps):
             file = self._read(path)
@@ -106,11 +108,17 @@ class Folder(Generic[File]):
         self._stamps, self._files = stamps, files
 
     def _now(self) -> dict[Path, int] | None:
-        """The files and when they were changed, in ns; `None` if there is no folder."""
+        """The files and when they were changed, in ns; `None` if the folder cannot be read."""
         stamps: dict[Path, int] = {}
-        for path in self._folder.glob(f"*{self._suffix}"):
-            # The file is gone since it was listed, or is an editor's lock: a dangling symlink.
-            with suppress(FileNotFoundError):
-                stamps[path] = path.stat().st_mtime_ns
+        # Not by `glob`, to which a folder that is closed to the user is an empty one.
+        try:
+            with os.scandir(self._folder) as entries:
+                paths = [self._folder / entry.name for entry in entries if entry.name.endswith(self._suffix)]
+            for path in paths:
+                # The file is gone since it was listed, or is an editor's lock: a dangling symlink.
+                with suppress(FileNotFoundError):
+                    stamps[path] = path.stat().st_mtime_ns
+        except OSError:
+            return None
         # Checked last: the folder may disappear during the loop.
-        return stamps if self._folder.is_dir() else None
+        return stamps if os.path.isdir(self._folder) else None

@@ -15,7 +15,7 @@ from louver.core import json
 from louver.limits import MAX_JSON_DEPTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Place = tuple[str | int, ...]
 
@@ -71,13 +71,24 @@ def line_of(text: str, place: Place) -> int | None:
     return next((spot.line for spot in spots(text) if spot.place == place), None)
 
 
-def nearest_line(text: str, place: Place) -> int:
+def nearest_line(text: str, place: Place, first_line: int = 1) -> int:
     """The line of a place, or of what contains it if the text has no key or string there."""
-    for length in range(len(place), 0, -1):
-        line = line_of(text, place[:length])
-        if line is not None:
-            return line
-    return 1
+    return nearest_lines(text, [place], first_line)[0]
+
+
+def nearest_lines(text: str, places: Sequence[Place], first_line: int = 1) -> list[int]:
+    """The same for several places, by one look at a text that begins at a line of its file."""
+    wanted = {place[:length] for place in places for length in range(1, len(place) + 1)}
+    lines: dict[Place, int] = {}
+    for spot in spots(text):
+        if spot.place in wanted:
+            lines.setdefault(spot.place, spot.line + first_line - 1)
+            if len(lines) == len(wanted):
+                break
+    return [
+        next((lines[place[:length]] for length in range(len(place), 0, -1) if place[:length] in lines), first_line)
+        for place in places
+    ]
 
 
 def last_line(text: str, place: Place) -> int:

@@ -130,10 +130,9 @@ def _undo(arguments: Namespace) -> int:
 
 def _undo_swap(swap: Swap) -> int:
     undone = swap.undo()
-    lines = ", ".join(undone.lines)
     if undone.is_left:
         hint = f"put the servers of {swap.folder / 'before'} in the place of 'louver' there"
-        terminal.print_stderr(f"{swap.file} is left alone, since it has changed in lines {lines}: {hint}")
+        terminal.print_stderr(f"{swap.file} is left alone, since it has changed in lines {undone.lines}: {hint}")
     elif undone.lines:
         terminal.print_stderr(f"{swap.file} has its servers from before Louver; what else has changed in it stays")
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -44,8 +43,7 @@ def find_places(hosts: Sequence[HostFiles], machine: Machine) -> list[HostPlace]
     places: list[HostPlace] = []
     has_louver = False
     for source in sources:
-        # A link to itself is reported, and one to nothing is no file.
-        if not source.path.exists() and not _is_loop(source.path):
+        if not _is_there(source.path):
             continue
         try:
             found = HostServers.read(source)
@@ -68,12 +66,15 @@ def find_places(hosts: Sequence[HostFiles], machine: Machine) -> list[HostPlace]
     return places
 
 
-def _is_loop(path: Path) -> bool:
+def _is_there(path: Path) -> bool:
+    """Whether there is a file; also one that cannot be looked at, which is reported then."""
     try:
         path.stat()
-    except OSError as error:
-        return error.errno == errno.ELOOP
-    return False
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def holds_louver(found: HostServers) -> bool:

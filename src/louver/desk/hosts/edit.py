@@ -12,16 +12,15 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from dataclasses import dataclass
 from difflib import unified_diff
 from itertools import dropwhile, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
 
 from louver.core.json import is_array, is_object, members
-from louver.desk.hosts.read import is_toml, parse, strip_comments
+from louver.desk.hosts.members import after_space, members_at, span
+from louver.desk.hosts.read import comments, is_toml, parse, strip_comments
 from louver.errors import InvalidConfig
 
 if TYPE_CHECKING:
@@ -30,11 +29,12 @@ if TYPE_CHECKING:
 
     from louver.catalogue.files.line_numbers import Place
     from louver.core.json import Json
+    from louver.desk.hosts.members import TextMember
     from louver.desk.hosts.read import HostServers
 
 _SHOWN: Final = ("command", "type")  # of a server, where it is a text; all else may hold secrets
 _MASK: Final = "***"
-_SPACE: Final = re.compile(r"\s*")
+_REST_OF_LINE: Final = re.compile(r"[^\S\n]*+,?[^\S\n]*+$", re.MULTILINE)  # after a member: a comma at most
 
 
 def replace_servers(found: HostServers, names: Sequence[str], name: str, entry: dict[str, Any]) -> str:
@@ -54,10 +54,15 @@ def replace_servers(found: HostServers, names: Sequence[str], name: str, entry: 
 
 
 def restore_servers(before: str, after: str, current: str, path: Path, place: Place) -> str | None:
-    """The current text with the servers of `before` in place of those of `after`; `None` if it has others."""
+    """The current text with the servers of `before` in place of those of `after`; `None` if it has others.
+
+    What is new in a comment among them would be lost, so `None` then, too.
+    """
     try:
         wanted: Any = parse(current, path)
         if _at(wanted, place) != _at(parse(after, path), place):
+            return None
+        if _comments(current, path, place) - _comments(after, path, place):
             return None
         _at(wanted, place[:-1])[place[-1]] = _at(parse(before, path), place)
     except (InvalidConfig, KeyError, TypeError):
@@ -72,6 +77,14 @@ def _at(value: Any, place: Place) -> Any:
     return value
 
 
+def _comments(text: str, path: Path, place: Place) -> set[str]:
+    """Those among the servers; of TOML, their lines."""
+    if is_toml(path):
+        lines = [line for server, lines, _ in _sections(text, place)[1] if server is not None for line in lines]
+        return {line.strip() for line in lines if "#" in line}
+    return comments(text, *span(strip_comments(text), place))
+
+
 def _is_text_of(text: str, path: Path, wanted: Json) -> bool:
     try:
         return parse(text, path) == wanted
@@ -84,57 +97,20 @@ def masked_servers(text: str, place: Place, shown: str, *, as_toml: bool) -> lis
     return (_masked_toml(text, place, shown) if as_toml else _masked_json(text, place, shown)).splitlines()
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    """A member of a JSON object: its key, and where it and its value are."""
-
-    key: str
-    start: int
-    value: int
-    end: int
-
-
-def _members(text: str, start: int) -> Iterator[_Member]:
-    """The members of the object that begins at `start`, in a text without comments."""
-    decoder = json.JSONDecoder()
-    at = _after_space(text, start + 1)
-    while text[at] == '"':
-        key, end = decoder.raw_decode(text, at)
-        value = _after_space(text, _after_space(text, end) + 1)
-        _, value_end = decoder.raw_decode(text, value)
-        yield _Member(key, at, value, value_end)
-        at = _after_space(text, value_end)
-        at = _after_space(text, at + 1) if text[at] == "," else at
-
-
-def _after_space(text: str, at: int) -> int:
-    space = _SPACE.match(text, at)
-    return at if space is None else space.end()
-
-
-def _span(text: str, place: Place) -> tuple[int, int]:
-    """Where the value at a place begins and ends."""
-    start = _after_space(text, 0)
-    end = len(text)
-    for key in place:
-        member = next(member for member in _members(text, start) if member.key == key)
-        start, end = member.value, member.end
-    return start, end
-
-
 def _replace_json(text: str, place: Place, names: Sequence[str], name: str, entry: dict[str, Any]) -> str:
     plain = strip_comments(text)
     commas = strip_comments(text, commas=False)
-    every = list(_members(plain, _span(plain, place)[0]))
+    every = list(members_at(plain, span(plain, place)[0]))
     first, *others = [member for member in every if member.key in names]
     edits = [(first.start, first.end, f"{json.dumps(name)}: {_written(text, first.start, len(place) + 1, entry)}")]
     for member in others:
         line = text.rfind("\n", 0, member.start) + 1
-        start = max(line - 1, 0) if not text[line : member.start].strip() else member.start
-        edits.append((start, member.end, ""))
+        # Without the end of the line above, a comment there would take in what else stands on this one.
+        is_alone = not text[line : member.start].strip() and _REST_OF_LINE.match(text, member.end)
+        edits.append((max(line - 1, 0) if is_alone else member.start, member.end, ""))
     # A comma goes with each removed member; with the last one, that of the last member that stays.
     ends = [member.end for member in (*others, *[each for each in every if each not in others][-1:])]
-    separators = [comma for end in ends if commas[comma := _after_space(commas, end)] == ","]
+    separators = [comma for end in ends if commas[comma := after_space(commas, end)] == ","]
     edits += [(comma, comma + 1, "") for comma in separators[: len(others)]]
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
@@ -142,7 +118,7 @@ def _replace_json(text: str, place: Place, names: Sequence[str], name: str, entr
 
 
 def _restored_json(before: str, current: str, place: Place) -> str:
-    (first, last), (start, end) = (_span(strip_comments(text), place) for text in (before, current))
+    (first, last), (start, end) = (span(strip_comments(text), place) for text in (before, current))
     return current[:start] + before[first:last] + current[end:]
 
 
@@ -160,20 +136,29 @@ def _newline(text: str) -> str:
 
 
 def _masked_json(text: str, place: Place, shown: str) -> str:
+    # Comments may hold secrets, too.
+    text = strip_comments(text, commas=False)
     plain = strip_comments(text)
-    start, end = _span(plain, place)
+    start, end = span(plain, place)
     secrets = [
-        (secret.value, secret.end)
-        for server in _members(plain, start)
-        if plain[server.value] == "{" and server.key != shown
-        for member in _members(plain, server.value)
-        if plain[member.value] in '[{"' and not (member.key in _SHOWN and plain[member.value] == '"')
-        for secret in (_members(plain, member.value) if plain[member.value] == "{" else [member])
+        secret
+        for server in members_at(plain, start)
+        if server.key != shown
+        for secret in (_secrets(plain, server) if plain[server.value] == "{" else [server])
     ]
-    for first, last in reversed(secrets):
-        text = text[:first] + f'"{_MASK}"' + text[last:]
-        end += len(_MASK) + 2 - (last - first)
-    return text[start:end]
+    for secret in reversed(secrets):
+        text = text[: secret.value] + f'"{_MASK}"' + text[secret.end :]
+        end += len(_MASK) + 2 - (secret.end - secret.value)
+    return "\n".join(map(str.rstrip, text[start:end].splitlines()))
+
+
+def _secrets(plain: str, server: TextMember) -> Iterator[TextMember]:
+    """The members of a server that may hold secrets, or theirs."""
+    for member in members_at(plain, server.value):
+        if plain[member.value] == "{":
+            yield from members_at(plain, member.value)
+        elif plain[member.value] in '["' and not (member.key in _SHOWN and plain[member.value] == '"'):
+            yield member
 
 
 def _replace_toml(text: str, place: Place, names: Sequence[str], name: str, entry: dict[str, Any]) -> str:
@@ -204,6 +189,8 @@ def _restored_toml(before: str, current: str, place: Place) -> str:
     for (server, lines, after), (following, _, _) in pairwise(sections):
         # What stands before a table of others is still there.
         servers += [] if server is None else lines if following is None else [*lines, *after]
+    if servers and not servers[-1].endswith("\n"):
+        servers[-1] += _newline(current)  # what follows now may have been added
     kept, sections = _sections(current, place)
     inserted = servers
     for server, lines, after in sections:
@@ -240,18 +227,20 @@ def _server_of(header: str, place: Place) -> str | None:
 
 
 def _masked_toml(text: str, place: Place, shown: str) -> str:
-    try:
-        document: Any = tomlkit.parse(text)
-    except TOMLKitError:
-        return ""
-    for server_name, server in members(document.get(str(place[0]))).items():
-        for key, value in [*members(server).items()] if server_name != shown else ():
-            if is_object(value):
-                for name in value:
-                    value[name] = _MASK
-            elif is_array(value) or (isinstance(value, str) and key not in _SHOWN):
-                server[key] = _MASK
-    return tomlkit.dumps(document)
+    servers = members(_at(tomllib.loads(text), place))
+    masked = {name: server if name == shown else _masked(server) for name, server in servers.items()}
+    return tomlkit.dumps({str(place[0]): masked})
+
+
+def _masked(server: Json) -> Json:
+    return {
+        key: dict.fromkeys(value, _MASK)
+        if is_object(value)
+        else _MASK
+        if is_array(value) or (isinstance(value, str) and key not in _SHOWN)
+        else value
+        for key, value in members(server).items()
+    }
 
 
 def difference(before: list[str], after: list[str], file: str) -> list[str]:

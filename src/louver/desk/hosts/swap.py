@@ -11,7 +11,6 @@ write it. Of a link, the file behind it is changed.
 
 from __future__ import annotations
 
-import difflib
 import fcntl
 import json
 import os
@@ -19,6 +18,7 @@ import shutil
 import stat
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,7 +39,7 @@ _RECORD = "swap.json"
 
 
 class Undone(NamedTuple):
-    lines: list[str]  # that have changed since Louver was put into the file
+    lines: str  # that have changed since Louver was put into the file
     is_left: bool = False  # unchanged, because its servers have changed
 
 
@@ -55,7 +55,7 @@ class Swap:
 
     @property
     def is_recorded(self) -> bool:
-        return (self.folder / _RECORD).exists()
+        return self.folder in _times(self.folder.parent)
 
     @property
     def before(self) -> bytes:
@@ -69,8 +69,9 @@ class Swap:
     def read(cls, folder: Path) -> Swap:
         try:
             content = members(parse_json((folder / _RECORD).read_text("utf-8")))
-            return cls(folder, content["host"], Path(content["file"]), tuple(content["place"]), content["mode"])
-        except (OSError, ValueError, KeyError, TypeError):
+            mode = stat.S_IMODE(content["mode"])
+            return cls(folder, content["host"], Path(content["file"]), tuple(content["place"]), mode)
+        except (OSError, ValueError, KeyError, TypeError, OverflowError):
             raise InvalidInput(f"{folder} does not hold what is needed to undo: restore its file 'before'") from None
 
     def write(self, before: bytes, after: bytes) -> None:
@@ -97,18 +98,22 @@ class Swap:
         """Restore the file or its servers, and remove the folder; do nothing if its servers have changed since."""
         with self.locked():
             # Another process may have undone it meanwhile.
-            return self._undo() if self.is_recorded else Undone([])
+            return self._undo() if self.is_recorded else Undone("")
 
     def remove(self) -> None:
         """Remove the folder; the record first, since without it the rest means nothing."""
-        (self.folder / _RECORD).unlink(missing_ok=True)
-        shutil.rmtree(self.folder)
+        try:
+            (self.folder / _RECORD).unlink(missing_ok=True)
+            shutil.rmtree(self.folder)
+        except OSError as error:
+            why = f"{self.folder} cannot be removed: {error.strerror}"
+            raise LouverError(f"{self.file} has its servers from before Louver, but {why}") from None
 
     def _undo(self) -> Undone:
         current, before, after = read_bytes(self.file), self.before, self.after
         mode = stat.S_IMODE(self.file.stat().st_mode)
         if current in (before, after):
-            restored, undone = before, Undone([])
+            restored, undone = before, Undone("")
         else:
             first, second, third = (decode(each, self.file) for each in (before, after, current))
             text = restore_servers(first, second, third, self.file, self.place)
@@ -133,8 +138,23 @@ def swap_for(machine: Machine, source: HostSource) -> Swap:
 
 def recorded(machine: Machine) -> list[Path]:
     """The folders of swaps that can be undone, last first: one file can have had several."""
-    records = _folder(machine).glob(f"*/{_RECORD}")
-    return [record.parent for record in sorted(records, key=lambda file: -file.stat().st_mtime_ns)]
+    times = _times(_folder(machine))
+    return sorted(times, key=lambda folder: -times[folder])
+
+
+def _times(parent: Path) -> dict[Path, int]:
+    """The folders of swaps, with the times of their records."""
+    times: dict[Path, int] = {}
+    try:
+        for folder in parent.iterdir():
+            # Another process may undo it meanwhile.
+            with suppress(FileNotFoundError, NotADirectoryError):
+                times[folder] = (folder / _RECORD).stat().st_mtime_ns
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise LouverError(f"{parent} cannot be read: {error.strerror}") from None
+    return times
 
 
 def _folder(machine: Machine) -> Path:
@@ -142,14 +162,16 @@ def _folder(machine: Machine) -> Path:
 
 
 def check_can_write(file: Path) -> None:
-    """Raise if the file is not the user's own, or if others can write it."""
+    """Raise if the file is not the user's own, if others can write it, or if the user cannot."""
     try:
         with open(file, "rb", opener=trusted) as opened:
-            owner = os.fstat(opened.fileno()).st_uid
+            found = os.fstat(opened.fileno())
     except OSError as error:
         raise InvalidConfig(f"the file is not changed: {error.strerror}", file=str(file)) from None
-    if hasattr(os, "getuid") and owner != os.getuid():
+    if hasattr(os, "getuid") and found.st_uid != os.getuid():
         raise InvalidConfig("the file is not changed: it belongs to another user", file=str(file))
+    if not found.st_mode & stat.S_IWUSR:
+        raise InvalidConfig(f"the file is not changed: it is read-only, until chmod u+w {file}", file=str(file))
 
 
 def check_unchanged(file: Path, expected: bytes) -> None:
@@ -161,6 +183,8 @@ def check_unchanged(file: Path, expected: bytes) -> None:
 def exchange(file: Path, expected: bytes, content: bytes, mode: int) -> None:
     """Replace a file at once, with a mode; raise if it is not what was expected."""
     check_can_write(file)
+    # It may have become a link since Louver was put into it.
+    file = file.resolve()
     try:
         part = _part(file)
         number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -202,11 +226,15 @@ def write_private(file: Path, content: bytes) -> None:
         raise LouverError(f"{file} cannot be written: {error.strerror}") from None
 
 
-def _changed_lines(after: bytes, current: bytes) -> list[str]:
-    """The ranges of lines that differ, by their numbers in the current file."""
-    matcher = difflib.SequenceMatcher(None, after.splitlines(), current.splitlines(), autojunk=False)
-    found: list[str] = []
-    for kind, _, _, start, end in matcher.get_opcodes():
-        if kind != "equal":
-            found.append(f"{start + 1}" if end <= start + 1 else f"{start + 1} to {end}")
-    return found
+def _changed_lines(after: bytes, current: bytes) -> str:
+    """From the first to the last line that differs, by their numbers in the current file."""
+    old, new = after.splitlines(keepends=True), current.splitlines(keepends=True)
+    same = _count_same(old, new)
+    same_after = _count_same(old[same:][::-1], new[same:][::-1])
+    first, last = same + 1, len(new) - same_after
+    return f"{first}" if last <= first else f"{first} to {last}"
+
+
+def _count_same(some: list[bytes], others: list[bytes]) -> int:
+    """How many lines are equal, before the first that is not."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(some, others, strict=False)))

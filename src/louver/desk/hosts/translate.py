@@ -25,11 +25,11 @@ from louver.gateway.config.validate import check, schema, type_name
 if TYPE_CHECKING:
     from louver.catalogue.files.line_numbers import Place
     from louver.core.json import Json
-    from louver.desk.hosts.read import HostServers
+    from louver.desk.hosts.read import HostServers, ServerText
     from louver.desk.hosts.table import HostSource
 
 MAX_HOST_SERVERS = 1000
-"""Servers in one file of a host. Each is checked with the line that it has, so that time grows with the square."""
+"""Servers in one file of a host."""
 
 
 _REFERENCE = re.compile(r"\$\{(?P<what>[^}]*+)(?P<end>\}|\Z)")
@@ -57,11 +57,12 @@ def import_servers(found: HostServers, home: Path) -> ImportedServers:
         _refuse_servers(found, f"expected at most {MAX_HOST_SERVERS:,} servers, not {len(found.servers):,}")
     taken: dict[str, dict[str, Any]] = {}
     left_out: dict[str, InvalidConfig] = {}
+    texts = found.texts()
     for name, written in found.servers.items():
         server = found.source.host.form.read(written) if is_object(written) else written
         if not is_louver(server):
             try:
-                taken[name] = _import_server(found, name, server, home)
+                taken[name] = _import_server(found.source, name, server, texts[name], home)
             except InvalidConfig as why:
                 left_out[name] = why
     names = _unique_names([*taken])
@@ -74,19 +75,19 @@ def _refuse_servers(found: HostServers, expected: str) -> NoReturn:
     raise InvalidConfig(f"{place[-1]!r}: {expected}", file=path, line=nearest_line(found.plain, place))
 
 
-def _import_server(found: HostServers, name: str, server: Json, home: Path) -> dict[str, Any]:
+def _import_server(source: HostSource, name: str, server: Json, at: ServerText, home: Path) -> dict[str, Any]:
     """Translate one server. A disabled one is checked too, since the user may enable it later."""
-    place, path, text = (*found.source.place, name), str(found.source.path), found.text_with_line_of(name)
+    place, path = (*source.place, name), str(source.path)
     enabled = {**server, "disabled": False} if is_object(server) and server.get("disabled") is True else server
-    check(enabled, text, path, lambda below: (*place, *below), part="server")
-    translation = _Translation(found.source, home, {}, {})
+    check(enabled, at.text, path, lambda below: (*place, *below), part="server", first_line=at.line)
+    translation = _Translation(source, home, {}, {})
     taken = translation.server(place, server)
     for refused, message_of in (
         (translation.unresolved, _unresolved_message),
         (translation.unsupported, _unsupported_message),
     ):
         if refused:
-            line = nearest_line(text, next(iter(refused.values())))
+            line = nearest_line(at.text, next(iter(refused.values())), at.line)
             raise InvalidConfig(message_of(", ".join(map(repr, refused))), file=path, line=line)
     return taken
 

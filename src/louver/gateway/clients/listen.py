@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from louver.concurrency.backoff import Pace
 from louver.concurrency.budget import BudgetByKey
+from louver.limits import EXPIRY_LOOK_S
 from louver.wire.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
 from louver.wire.mcp import (
     PROMPTS_CHANGED,
@@ -59,6 +60,7 @@ class _Stream:
             self.filters["resourceSubscriptions"] = filters["resourceSubscriptions"]
         self.events = asyncio.Queue[tuple[str, dict[str, Any]] | None]()
         self.unheard_lists: set[str] = set()
+        self.expiry: asyncio.TimerHandle | None = None
 
     def matches(self, method: str, params: dict[str, Any]) -> bool:
         return params.get("uri") in self._uris if method == RESOURCE_UPDATED else _LISTS[method] in self.filters
@@ -85,11 +87,12 @@ class ListenStreams:
         if not self._by_peer.take(request.peer):
             raise JsonRpcError(INTERNAL_ERROR, f"one client has at most {MAX_PEER_LISTENERS} such streams at once")
         stream = _Stream(request.params["notifications"], request.identity.key)
-        expiry = self._end_when_expired(stream, request.identity.expires)
         meta = {SUBSCRIPTION_ID_META_KEY: request.id}
         notify = request.connection.notify
         self._streams.add(stream)
         try:
+            if request.identity.expires is not None:
+                self._end_when_expired(stream, request.identity.expires)
             acknowledged = {"notifications": stream.filters, "_meta": meta}
             await notify(SUBSCRIPTION_ACKNOWLEDGED, acknowledged, request.id)
             while (event := await stream.events.get()) is not None:
@@ -101,8 +104,8 @@ class ListenStreams:
         finally:
             self._streams.discard(stream)
             self._by_peer.give_back(request.peer)
-            if expiry is not None:
-                expiry.cancel()
+            if stream.expiry is not None:
+                stream.expiry.cancel()
         return meta
 
     def publish(self, method: str, params: Params, only: PrincipalKey | None = None) -> None:
@@ -136,10 +139,13 @@ class ListenStreams:
         for stream in list(self._streams):
             self._end(stream)
 
-    def _end_when_expired(self, stream: _Stream, expires: float | None) -> asyncio.TimerHandle | None:
-        if expires is None:
-            return None
-        return asyncio.get_running_loop().call_later(max(0.0, expires - time.time()), self._end, stream)
+    def _end_when_expired(self, stream: _Stream, expires: float) -> None:
+        left_s = expires - time.time()
+        if left_s <= 0:
+            self._end(stream)
+        else:
+            wait_s = min(left_s, EXPIRY_LOOK_S)
+            stream.expiry = asyncio.get_running_loop().call_later(wait_s, self._end_when_expired, stream, expires)
 
     def _put(self, stream: _Stream, event: tuple[str, dict[str, Any]]) -> None:
         method, _ = event

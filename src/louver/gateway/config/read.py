@@ -331,7 +331,7 @@ class ConfigSource:
         if written is None:
             return None
         found = self.path.parent / self.string(place, written)
-        if not found.is_dir():
+        if not os.path.isdir(found):
             raise self._no_folder(place, written, written)
         return found
 
@@ -363,7 +363,7 @@ class ConfigSource:
     def file(self, place: Place, written: str) -> Path:
         """A file in a folder that exists."""
         found = self.path.parent / self.string(place, written)
-        if not found.parent.is_dir():
+        if not os.path.isdir(found.parent):
             raise self._no_folder(place, written, str(PurePath(written).parent))
         return found
 

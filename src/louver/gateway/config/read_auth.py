@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
@@ -120,7 +121,7 @@ def _read_method(written: dict[str, Any], source: SettingReader) -> Jwks | Token
 
 def _existing_file(name: str, written: str, source: SettingReader) -> Path:
     found = source.file((*_AUTH, name), written)
-    if not found.is_file():
+    if not os.path.isfile(found):
         raise source.error_at((*_AUTH, name), f"{name!r}: there is no such file")
     return found
 

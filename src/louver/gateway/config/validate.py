@@ -11,7 +11,7 @@ import json as stdlib_json
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.files.line_numbers import Place, line_of_second, nearest_line
+from louver.catalogue.files.line_numbers import Place, line_of_second, nearest_lines
 from louver.core import json
 from louver.core.json import is_array, is_object
 from louver.core.nearest import did_you_mean
@@ -50,16 +50,23 @@ def parse_json(text: str, file: str) -> Json:
 
 
 def check(
-    content: Json, text: str, file: str, position_of: Callable[[Place], Place] = tuple, *, part: str | None = None
+    content: Json,
+    text: str,
+    file: str,
+    position_of: Callable[[Place], Place] = tuple,
+    *,
+    part: str | None = None,
+    first_line: int = 1,
 ) -> None:
-    """Raise the first error by line. `part`: a definition of the schema; `where`: a place -> that in the text."""
+    """Raise the first error by line. `part`: a definition of the schema; `position_of`: a place -> that in the text."""
     found = [
-        (error.validator in _MISSING_KEYWORDS, nearest_line(text, position_of(place)), place, message)
+        (error.validator in _MISSING_KEYWORDS, place, message)
         for error in _validator(part).iter_errors(content)
         for place, message in _problems(error)
     ]
     if found:
-        _, line, place, message = min(found, key=lambda problem: problem[:2])
+        lines = nearest_lines(text, [position_of(place) for _, place, _ in found], first_line)
+        line, (_, place, message) = min(zip(lines, found, strict=True), key=lambda each: (each[1][0], each[0]))
         raise InvalidConfig(server_prefix(place) + message, file=file, line=line)
 
 

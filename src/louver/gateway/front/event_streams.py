@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from louver.gateway.front.exchange import PING
+from louver.limits import EXPIRY_LOOK_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,10 +44,14 @@ class SseStream:
 
     async def until_ended(self) -> None:
         """Wait until it is ended, the client disconnects, or its token expires."""
-        left_s = None if self._expires is None else max(0.0, self._expires - time.time())
         waiting = [asyncio.create_task(self._exchange.left()), asyncio.create_task(self._ended.wait())]
+        is_over = False
         try:
-            await asyncio.wait(waiting, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+            while not is_over:
+                left_s = None if self._expires is None else self._expires - time.time()
+                timeout_s = None if left_s is None else min(max(left_s, 0.0), EXPIRY_LOOK_S)
+                done, _ = await asyncio.wait(waiting, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+                is_over = bool(done) or (left_s is not None and left_s <= 0)
         finally:
             for task in waiting:
                 task.cancel()

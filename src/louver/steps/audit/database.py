@@ -7,16 +7,16 @@ import hmac
 import json
 import os
 import secrets
-import sqlite3
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import canonical
 from louver.errors import AuditFailed, InvalidInput
 from louver.policy.audit_record import Record
-from louver.steps.database_file import DatabaseKind, failure_reason
+from louver.steps.database_file import FAILURES, DatabaseKind, failure_reason
 
 if TYPE_CHECKING:
+    import sqlite3
     from pathlib import Path
 
     from louver.policy.principal import Principal
@@ -50,7 +50,7 @@ def open_for_writing(path: Path, key: bytes | None = None) -> sqlite3.Connection
         database = _KIND.open(path, "rw")
         # Once the commit returns, the record survives a power failure.
         database.execute("PRAGMA synchronous = FULL")
-    except (OSError, sqlite3.Error) as error:
+    except FAILURES as error:
         raise AuditFailed(f"audit records cannot be written to {os.fspath(path)!r}: {failure_reason(error)}") from None
     return database
 
@@ -58,7 +58,7 @@ def open_for_writing(path: Path, key: bytes | None = None) -> sqlite3.Connection
 def open_for_reading(path: Path) -> sqlite3.Connection:
     try:
         return _KIND.open(path, "ro")
-    except (OSError, sqlite3.Error) as error:
+    except FAILURES as error:
         raise InvalidInput(f"audit records cannot be read from {os.fspath(path)!r}: {failure_reason(error)}") from None
 
 

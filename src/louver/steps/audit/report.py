@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.moment import moment
@@ -15,9 +14,10 @@ from louver.steps.audit.database import (
     read_key,
     record_of,
 )
-from louver.steps.database_file import failure_reason
+from louver.steps.database_file import FAILURES, failure_reason
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -47,6 +47,7 @@ FROM (
 GROUP BY server, tool, field ORDER BY calls DESC, server, tool, field
 """,
 }
+_STRANGE: Final = "audit records cannot be read: the file holds others than Louver writes"
 _RECORDS: Final = f"{RECORDS_WITH_FIELDS} WHERE {_WANTED} ORDER BY time, number"
 
 
@@ -64,16 +65,21 @@ class AuditReport:
 
     def totals(self, by: str) -> list[Total]:
         """A row for each `tool`, `principal` or `field`."""
-        return [{**row, "last": moment(row["last"])} for row in self._rows(_BY[by])]
+        return [{**row, "last": _moment(row["last"])} for row in self._rows(_BY[by])]
 
     def records(self) -> Iterator[Record]:
         for row in self._rows(_RECORDS):
-            yield record_of(row)
+            _moment(row["time"])
+            try:
+                record = record_of(row)
+            except (TypeError, ValueError):
+                raise InvalidInput(_STRANGE) from None
+            yield record
 
     def _key(self) -> bytes:
         try:
             return read_key(self._database)
-        except sqlite3.Error as error:
+        except FAILURES as error:
             self._database.close()
             raise _unreadable(error) from None
 
@@ -83,9 +89,17 @@ class AuditReport:
             names = [column[0] for column in cursor.description]
             for row in cursor:
                 yield dict(zip(names, row, strict=True))
-        except sqlite3.Error as error:
+        except FAILURES as error:
             raise _unreadable(error) from None
 
 
-def _unreadable(error: sqlite3.Error) -> InvalidInput:
+def _moment(seconds: Any) -> str:
+    """A time in the file, which may be damaged."""
+    try:
+        return moment(seconds)
+    except (TypeError, ValueError, OverflowError, OSError):
+        raise InvalidInput(_STRANGE) from None
+
+
+def _unreadable(error: OSError | sqlite3.Error | UnicodeDecodeError) -> InvalidInput:
     return InvalidInput(f"audit records cannot be read: {failure_reason(error)}")

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sqlite3
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,9 +26,10 @@ from louver.errors import AuditFailed
 from louver.limits import AUDIT_DAYS
 from louver.policy.audit_record import Record
 from louver.steps.audit.database import DELETE_FIELD_SETS, add, open_for_writing, principal_digest, read_key
-from louver.steps.database_file import failure_reason, writable
+from louver.steps.database_file import FAILURES, failure_reason, writable
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Sequence
 
     from louver.policy.principal import Principal
@@ -136,7 +136,7 @@ class AuditWriter:
                 spool.prepare(self._database)
             if self._commit([]):
                 self._fail(_FULL)
-        except (OSError, sqlite3.Error) as error:
+        except FAILURES as error:
             self._database.close()
             message = f"audit records cannot be written to {os.fspath(self._path)!r}: {failure_reason(error)}"
             raise AuditFailed(message) from None
@@ -230,7 +230,7 @@ class AuditWriter:
         try:
             self._database.execute(_TAKE_ROOM)
             self._database.execute(_GIVE_ROOM_BACK)
-        except sqlite3.Error as error:
+        except FAILURES as error:
             self._fail(failure_reason(error))
             return False
         return True
@@ -240,7 +240,7 @@ class AuditWriter:
         batch = [*self._delayed, *(self._pending.popleft() for _ in range(len(self._pending)))]
         try:
             is_spool_full = self._commit(batch)
-        except (OSError, sqlite3.Error) as error:
+        except FAILURES as error:
             self._delayed = [pending.unanswered() for pending in batch if pending.has_run]
             self._fail(failure_reason(error))
             return False
@@ -291,10 +291,14 @@ class AuditWriter:
                 database.execute(DELETE_FIELD_SETS)
             self._next_sweep = now + AUDIT_SWEPT_S
 
-    def _current_file_id(self) -> tuple[int, int]:
-        """Identifies the file that is at the path now."""
+    def _current_file_id(self) -> tuple[int, int, int | None]:
+        """Identifies the file that is at the path now, and its log, which holds the last records."""
         found = self._path.stat()
-        return found.st_dev, found.st_ino
+        try:
+            log = self._path.with_name(f"{self._path.name}-wal").stat().st_ino
+        except FileNotFoundError:
+            log = None
+        return found.st_dev, found.st_ino, log
 
 
 def _no_answer(failure: str | None) -> AuditFailed:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sqlite3
 import time
 from datetime import date
 from itertools import accumulate, pairwise, repeat
@@ -20,7 +19,7 @@ from louver.concurrency.background import BackgroundTasks
 from louver.core.json import members
 from louver.core.size import is_heavier
 from louver.limits import MAX_READ_ON_LOOP, MAX_SAVINGS_KEYS
-from louver.steps.database_file import failure_reason
+from louver.steps.database_file import FAILURES, failure_reason
 from louver.steps.savings.database import COUNTERS, LIST, LOUVER, SavingsKey, add
 from louver.steps.savings.size import ShownSize, shown_size, shows_same
 from louver.wire.jsonrpc.codec import Result
@@ -180,7 +179,7 @@ class SavingsCounter:
             return
         try:
             await asyncio.to_thread(add, self._file, totals, _day(self._clock()))
-        except (OSError, sqlite3.Error) as error:
+        except FAILURES as error:
             self._put_back(totals)
             self._on_failed(failure_reason(error))
         else:

@@ -15,7 +15,7 @@ SAVINGS_DAYS = 400
 """How long savings are kept, in days: a year can be compared with the month before it."""
 
 SAVINGS_CONFIRMED_DAYS = 30
-"""Greatest age of savings of an earlier day that show that the clock is right, in days, before others are removed."""
+"""Greatest age of savings of a day before yesterday that show that the clock is right, in days, before others go."""
 
 
 KIND: Final = DatabaseKind(0x4C565253, "file of savings")  # "LVRS"
@@ -35,10 +35,11 @@ _ADD: Final = f"""
 INSERT INTO savings VALUES (?, ?, ?, ?{", ?" * len(COUNTERS)}) ON CONFLICT DO UPDATE SET
 {", ".join(f"{name} = {name} + excluded.{name}" for name in COUNTERS)}
 """
-# A clock that jumps ahead would remove all: only if an earlier day of the last month shows that it is right.
+# A clock that jumps ahead would remove all: only if a day of the last month shows that it is right, and not yesterday,
+# which is over at once after a jump to the end of a day.
 _DELETE: Final = f"""
 DELETE FROM savings WHERE day < date(?1, '-{SAVINGS_DAYS} days')
-AND EXISTS (SELECT 1 FROM savings WHERE day < ?1 AND day >= date(?1, '-{SAVINGS_CONFIRMED_DAYS} days'))
+AND EXISTS (SELECT 1 FROM savings WHERE day < date(?1, '-1 days') AND day >= date(?1, '-{SAVINGS_CONFIRMED_DAYS} days'))
 """
 
 

@@ -6,14 +6,13 @@ Tokens are estimated from characters; what was saved is the difference of whole 
 from __future__ import annotations
 
 import os
-import sqlite3
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from louver.errors import InvalidInput
 from louver.limits import CHARACTERS_A_LIST_TOKEN, CHARACTERS_A_TOKEN
-from louver.steps.database_file import failure_reason
+from louver.steps.database_file import FAILURES, failure_reason
 from louver.steps.savings.database import COUNTERS, KIND, LIST, LOUVER
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class SavingsReport:
         except FileNotFoundError:
             # It is made when the first call is counted.
             return []
-        except (OSError, sqlite3.Error) as error:
+        except FAILURES as error:
             file, reason = os.fspath(self._file), failure_reason(error)
             raise InvalidInput(f"savings cannot be read from {file!r}: {reason}") from None
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 from contextlib import closing
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from louver.steps.database_file import failure_reason
+from louver.steps.database_file import FAILURES, failure_reason
 from louver.steps.savings.database import KIND
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def read_use(file: Path) -> Use:
         }
     except FileNotFoundError:
         return {}
-    except (OSError, sqlite3.Error) as error:
+    except FAILURES as error:
         logger.warning("the use of tools is not known: %r cannot be read: %s", str(file), failure_reason(error))
     except (TypeError, ValueError):
         logger.warning("the use of tools is not known: %r holds other rows than Louver writes", str(file))
@@ -66,6 +65,8 @@ def used_lately(use: Use) -> list[tuple[str, str]]:
     """The tools that were called lately, the most called first."""
     if not use:
         return []
-    since = max(each.last for each in use.values()) - timedelta(days=USED_DAYS)
+    days, tomorrow = [each.last for each in use.values()], datetime.now(UTC).date() + timedelta(days=1)
+    # A later day was counted while the clock was wrong, and makes no other one long ago.
+    since = max((day for day in days if day <= tomorrow), default=max(days)) - timedelta(days=USED_DAYS)
     lately = [tool for tool, each in use.items() if each.last >= since and each.calls]
     return sorted(lately, key=lambda tool: (-use[tool].calls, tool))

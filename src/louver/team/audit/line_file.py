@@ -65,7 +65,8 @@ def _last_record(file: IO[bytes], spool: str) -> LastRecord | None:
         tail = file.read(length)
     lines, _, half = tail.rpartition(b"\n")
     line = lines.rpartition(b"\n")[2]
-    if not all(part.startswith(_BEGINNING[: len(part)]) for part in (line, half)):
+    # After a loss of power, zeros may stand where nothing was written yet.
+    if not all(part.startswith(_BEGINNING[: len(part)]) for part in (line, half.rstrip(b"\0"))):
         raise AuditFailed(_SOMETHING_ELSE)
     if half:
         file.truncate(end - len(half))

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from louver.concurrency.backoff import Backoff
 from louver.concurrency.offload import in_thread
 from louver.errors import AuditFailed
-from louver.steps.database_file import failure_reason
+from louver.steps.database_file import FAILURES, failure_reason
 from louver.team.audit.line_file import LineFile
 from louver.team.audit.spool import Spool, SpoolTable
 
@@ -82,7 +81,7 @@ class Shipper:
                 self._on_shipped()
         except AuditFailed as error:
             self._on_failed(error.message)
-        except (OSError, sqlite3.Error) as error:
+        except FAILURES as error:
             self._on_failed(failure_reason(error))
 
     def _on_shipped(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
 
 from mcp.shared.auth import OAuthClientInformationFull, OAuthMetadata, OAuthToken, ProtectedResourceMetadata
 from pydantic import BaseModel, ConfigDict, Field
@@ -10,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 LOGIN_AHEAD_S = 300.0
 LOGIN_AHEAD_SHARE = 0.25
 """How long before its end an OAuth login at a server is renewed, in seconds; of a short one, the last quarter."""
+
+_ENDLESS_S: Final = 100 * 365 * 86_400
 
 
 def renewed_ahead_s(lifetime_s: float) -> float:
@@ -39,9 +42,9 @@ class Login(BaseModel):
 
     @property
     def expires_at(self) -> float | None:
-        # Some servers mean by 0 that it does not end.
+        # Some servers mean by 0, or by a greatest number, that it does not end.
         seconds = self.tokens.expires_in or 0
-        return self.obtained_at + seconds if seconds > 0 else None
+        return self.obtained_at + seconds if 0 < seconds < _ENDLESS_S else None
 
     @property
     def is_renewable(self) -> bool:
