@@ -372,7 +372,7 @@ def test_a_wrong_file_is_told_by_file_and_line_without_a_secret(tmp_path, conten
     "louver",
     [
         {"descriptions": "closed/to us"},
-        {"keepResults": {"store": "closed/to us/r.db"}},
+        {"savings": "closed/to us/s.db"},
         {"auth": {"tokens": "closed/to us"}},
     ],
 )

@@ -13,6 +13,7 @@ from mcp_types import Implementation
 
 from fixtures.failsafe import A_WHILE_S, FAILSAFE_S, until
 from fixtures.forking import PYTHON
+from fixtures.stores import store as store
 from gateway.served import FIXTURES
 from louver.catalogue.hosts import HOSTS
 from louver.gateway.config.model import Config, UpstreamConfig
@@ -208,18 +209,19 @@ async def test_a_server_that_never_lists_holds_up_no_kept_answer(monkeypatch, tm
         await gateway.close()
 
 
-async def test_replicas_read_what_another_has_kept(monkeypatch, tmp_path):
+async def test_replicas_read_what_another_has_kept(monkeypatch, tmp_path, store):
     """TEAM.md: kept results are where the state is; replicas without one keep none."""
     monkeypatch.setattr(wires, "CLIENT", {"name": CODEX, "version": "1"})
     entry = {"command": PYTHON, "args": [str(FIXTURES / "large.py")]}
-    for louver in ({"state": "file:state.db"}, {"keys": ["0123456789abcdef0123456789abcdef"]}):
+    keys = {"keys": ["0123456789abcdef0123456789abcdef"]}
+    for louver in ({**keys, "state": store.url}, keys):
         file = tmp_path / "mcp.json"
         file.write_text(json.dumps({"mcpServers": {"large": entry}, "louver": louver}))
         one, other = (Gateway(file, single_client=False) for _ in range(2))
         try:
             async with connect(sdk_server(one.answer), NEW, extensions={}) as wire:
                 answer = await wire.call("rows", LONG)
-            if "keys" in louver:
+            if "state" not in louver:
                 assert "louver" not in answer["structuredContent"]
                 continue
             handle = re.search('"handle": "([^"]+)"', answer["structuredContent"]["louver"][0]).group(1)

@@ -78,7 +78,7 @@ class Pipeline:
         self.guard = Guard(self.policed)
         self.session = Session(case.tool)
         self.records.clear()
-        self.results._store._store._kept.clear()
+        self.results._store._kept.clear()
 
     def audience(self, who: Any) -> Any:
         return self.policed.id, self.policed.policy.audience(who)
@@ -192,14 +192,14 @@ class Run:
             )
             uris = [uri for uri in _uris(json.loads(seen)) if uri.startswith("louver://")]
             self.counts["after an admin"] += 1
-        pipeline.results._store._store._kept.clear() if not uris else None
-        kept_before = len(pipeline.results._store._store._kept)
+        pipeline.results._store._kept.clear() if not uris else None
+        kept_before = len(pipeline.results._store._kept)
         pipeline.records.clear()
         lines.said = io.StringIO()
         pipeline.caller.roles = frozenset()
         out = [await self._all(case, wire, case.meta)]
         out += [await _said(wire, "resources/read", uri=uri) for uri in uris]
-        stored = [value for _, value in list(pipeline.results._store._store._kept.values())[kept_before:]]
+        stored = [value for _, value in list(pipeline.results._store._kept.values())[kept_before:]]
         out += [str(part, "utf-8", "replace") for parts in stored for part in parts]
         out += [json.dumps(pipeline.records), lines.said.getvalue()]
         self.counts["kept"] += bool(stored)
