@@ -301,3 +301,27 @@ async def test_a_state_that_is_closed_opens_no_connection(store):
     assert await under_way == b"value"
     with pytest.raises(StateUnavailable, match="closed"):
         await state.get("key")
+
+
+async def test_a_request_that_is_cancelled_while_it_looks_leaves_that_to_the_next_one():
+    """Ours: everything was refused for `STATE_ANSWER_S` more, though the store was back."""
+    async with connected("redis://127.0.0.1:9/0") as state:
+        with pytest.raises(StateUnavailable, match="ConnectionError"):
+            await state.get("key")
+        state._retry_at = 0.0
+        asked, answers = asyncio.Event(), asyncio.Event()
+
+        async def get(_key):
+            asked.set()
+            await answers.wait()
+
+        state._engine.get = get
+        looking = asyncio.create_task(state.get("key"))
+        await asked.wait()
+        with pytest.raises(StateUnavailable, match="ConnectionError"):
+            await state.get("key")
+        looking.cancel()
+        with suppress(asyncio.CancelledError):
+            await looking
+        answers.set()
+        assert await state.get("key") is None
