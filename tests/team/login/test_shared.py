@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.stores import store as store
 from louver.errors import LoginFailed, LoginRequired
 from louver.gateway.config.model import Config
@@ -66,6 +67,38 @@ async def test_one_replica_at_a_time_changes_a_login(store, monkeypatch):
             pass
         monkeypatch.setattr(shared, "LOGIN_LOCK_S", 0.05)
         async with one.locked("lock"), other.locked("lock"):
+            pass
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("step", ["take", "remove"])
+async def test_a_lock_is_given_back_by_whoever_is_cancelled(store, monkeypatch, step):
+    """Ours: nobody could renew the login for `LOGIN_LOCK_S`, since a client had left."""
+    monkeypatch.setattr(shared, "LOGIN_LOCK_S", 2.0 * FAILSAFE_S)
+    async with logins(store) as one, logins(store) as other:
+        done, go_on = asyncio.Event(), asyncio.Event()
+        engine, act = one._state._engine, getattr(one._state._engine, step)
+
+        async def held(*arguments):
+            found = await act(*arguments) if step == "take" else None
+            done.set()
+            await go_on.wait()
+            return await act(*arguments) if step == "remove" else found
+
+        async def change():
+            async with one.locked(step):
+                pass
+
+        setattr(engine, step, held)
+        changing = asyncio.create_task(change())
+        await done.wait()
+        setattr(engine, step, act)
+        changing.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await changing
+        async with other.locked(step):
             pass
 
 
