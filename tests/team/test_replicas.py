@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import signal
+import threading
 import time
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import replace
@@ -323,6 +324,17 @@ async def test_keys_are_ready_before_the_first_session(monkeypatch):
     monkeypatch.setattr(replicas, "SessionSeal", made.append)
     McpEndpoint(alone()[0])
     assert made == [(KEY,)]
+
+
+async def test_the_first_keys_that_a_reload_brings_are_ready_before_the_next_request(monkeypatch):
+    """They were imported in the event loop, while all clients waited."""
+    made = []
+    monkeypatch.setattr(replicas, "SessionSeal", lambda keys: made.append((keys, threading.current_thread())))
+    async with alone(keys=[])[0] as gateway:
+        await gateway.reconfigure(replace(gateway.config, keys=(KEY,)))
+        ((keys, thread),) = made
+    assert keys == (KEY,)
+    assert thread is not threading.current_thread()
 
 
 @pytest.mark.whole

@@ -261,6 +261,7 @@ class Gateway:
 
     async def reconfigure(self, config: Config) -> None:
         """Switch to another configuration, but for its `state`; unchanged upstreams keep their sessions."""
+        await asyncio.to_thread(_load, config)
         await self._records.prepare(config)
         clients = self._upstreams.clients
         try:
@@ -420,6 +421,16 @@ class Gateway:
             has_no_tools = not has_tools and error.code == METHOD_NOT_FOUND
             problem = None if has_no_tools else f"'tools/list' fails with {error.code}"
             return UpstreamState(config.name, config.transport, version, [], problem)
+
+
+def _load(config: Config) -> None:
+    """Import what settings of a reload may be the first to need, for which all clients would wait."""
+    if config.keys:
+        plugged_in("team.replicas:prepare")(config.keys)
+    if any(each.logs_in_callers for each in config.upstreams):
+        plugged_in("team.login.flow")
+    if any(each.exchanges_tokens for each in config.upstreams):
+        plugged_in("team.login.exchange")
 
 
 def _derived_tools(server: str, rules: ToolRules) -> DerivedTools:

@@ -176,6 +176,15 @@ class Replicas:
         return self._seal.unseal_url(tagged.partition(SEPARATOR)[0])
 
 
+def prepare(keys: tuple[str, ...]) -> None:
+    """Load what the first keys need, in a thread: all clients would wait for that with the next request."""
+    # Imported only now, as above.
+    from louver.team.replica_client import ReplicaClient
+
+    ReplicaClient()
+    SessionSeal(keys)
+
+
 def _seal_of(keys: tuple[str, ...]) -> SessionSeal | None:
     return SessionSeal(keys) if keys else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -55,6 +56,16 @@ async def opened(folder, url):
     await keep_logins(folder, {"tracker": url}, NAMES)
     async with Gateway(config_of(url), logins=folder / "state" / "louver" / "logins") as gateway:
         yield gateway, gateway.upstreams["tracker"]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("grant", ["authorization_code", "token_exchange"])
+def test_what_logins_of_callers_need_is_there_before_the_first(monkeypatch, tmp_path, grant):
+    """Ours: it was imported while all clients waited."""
+    monkeypatch.delitem(sys.modules, "httpcore2", raising=False)
+    oauth = replace(OWN, grant=grant, client_id="c", client_secret="s", issuer="https://id.example")
+    Gateway(config_of("https://mcp.example/mcp", oauth=oauth), logins=tmp_path)
+    assert "httpcore2" in sys.modules
 
 
 async def test_each_principal_has_a_session_and_the_gateway_itself_gets_none_of_them(tmp_path, url):

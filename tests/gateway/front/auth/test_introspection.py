@@ -1,15 +1,18 @@
 """Tokens that their issuer knows."""
 
 import asyncio
+import sys
 import time
 
+import httpx2
 import pytest
 
 from gateway.front.auth.issuer import ISSUER, RESOURCE, SECRET, claims, issuer, now
 from louver.errors import AuthUnavailable
-from louver.gateway.config.auth import Auth, Introspection
+from louver.gateway.config.auth import Auth, Introspection, Jwks
 from louver.gateway.front.auth import introspection
 from louver.gateway.front.auth.introspection import CLIENT_ADDRESS, INTROSPECTED_S, IntrospectionVerifier
+from louver.gateway.front.auth.signed import JwtVerifier
 from louver.limits import CLOCK_SKEW_S
 from steps.kept import Clock
 
@@ -171,3 +174,19 @@ async def test_a_token_that_is_too_long_is_not_asked_about(served):
 def test_the_secret_is_not_in_what_is_printed():
     """Ours."""
     assert SECRET not in repr(Auth(Introspection("https://id.example", "louver", SECRET)))
+
+
+async def test_an_issuer_is_waited_for_by_one_bound_alone(served, monkeypatch):
+    """Ours: five seconds of the HTTP client lay beneath `AUTH_FETCH_S`."""
+    monkeypatch.setattr(httpx2._config.DEFAULT_TIMEOUT_CONFIG, "connect", 0.0)
+    served.tokens["t"] = active()
+    assert await verifier(served).verify_token("t") is not None
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("made", [verifier, lambda served: JwtVerifier(by := Jwks(f"{served.url}/jwks"), Auth(by))])
+def test_what_requests_to_an_issuer_need_is_there_before_the_first(served, monkeypatch, made):
+    """Ours: it was imported while all clients waited."""
+    monkeypatch.delitem(sys.modules, "httpcore2", raising=False)
+    made(served)
+    assert "httpcore2" in sys.modules

@@ -23,7 +23,7 @@ from louver.core import json
 from louver.core.json import members
 from louver.errors import AuthUnavailable
 from louver.gateway.front.auth.claims import access_token_from, is_access_token, is_for_audience
-from louver.gateway.front.auth.fetch import basic_credentials, fetch
+from louver.gateway.front.auth.fetch import basic_credentials, fetch, prepare
 from louver.limits import (
     CLOCK_SKEW_S,
     MAX_ADDRESS_INTROSPECTIONS,
@@ -54,6 +54,7 @@ class IntrospectionVerifier:
     """Token verifier by introspection; `clock` returns seconds since the epoch."""
 
     def __init__(self, settings: Introspection, auth: Auth, clock: Callable[[], float] = time.time) -> None:
+        prepare()
         self._endpoint = settings.endpoint
         self._credentials = basic_credentials(settings.client_id, settings.client_secret)
         self._auth = auth
