@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 from contextlib import asynccontextmanager
 
 import pytest
+from mcp.shared.auth import OAuthMetadata
 
 from fixtures.failsafe import FAILSAFE_S
 from fixtures.stores import store as store
-from louver.errors import LoginFailed, LoginRequired
+from louver.errors import LoginFailed, LoginRequired, StateUnavailable
 from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
 from louver.steps.shared_state import StateUrl
@@ -21,13 +23,14 @@ from louver.team.login.stores import shared
 from louver.team.login.stores.shared import SharedLogins
 from louver.team.login.stores.store import login_store
 from louver.team.state.shared import SharedState
-from team.login.servers import Browser
+from team.login.servers import Browser, upstream
 from team.login.test_credentials import HOUR, Clock
 from team.login.test_store import LOGIN
 
 pytestmark = pytest.mark.anyio
 
 KEY, OTHER = "k" * 32, "o" * 32
+LATER = LOGIN.model_copy(update={"tokens": LOGIN.tokens.model_copy(update={"access_token": "later"})})
 
 
 @asynccontextmanager
@@ -209,3 +212,64 @@ async def test_a_state_without_keys_keeps_no_logins(store, tmp_path):
     assert not isinstance(login_store(state, (), tmp_path), SharedLogins)
     assert login_store(state, (), None) is None
     await state.close()
+
+
+@asynccontextmanager
+async def renewing(store, monkeypatch):
+    """Two replicas' logins, and a renewal at the first, which waits at the authorization server until it may go on."""
+    monkeypatch.setattr("louver.team.login.credentials.LOGIN_PAUSE_S", 0.0)
+    arrived, go_on = asyncio.Event(), asyncio.Event()
+
+    async def renew(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        arrived.set()
+        await go_on.wait()
+        body = json.dumps({"access_token": "renewed", "token_type": "Bearer", "refresh_token": "next"}).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+        writer.close()
+
+    async with (
+        logins(store) as one,
+        logins(store) as other,
+        await asyncio.start_server(renew, "127.0.0.1") as issuer,
+        asyncio.timeout(FAILSAFE_S),
+    ):
+        url = f"http://127.0.0.1:{issuer.sockets[0].getsockname()[1]}"
+        ends = {f"{name}_endpoint": f"{url}/{name}" for name in ("authorization", "token")}
+        server = upstream(f"{url}/mcp")
+        due = LOGIN.model_copy(update={"metadata": OAuthMetadata(issuer=url, **ends)})
+        await one.write(server.login_id, due)
+        of_one = LoginCredentials(server, one)
+        renewal = asyncio.create_task(of_one.headers())
+        await arrived.wait()
+        yield server.login_id, one, other, renewal, go_on
+        await of_one.close()
+
+
+async def test_a_renewed_login_is_kept_by_a_state_that_comes_back(store, monkeypatch):
+    """Ours: the refresh token is spent, so the login was lost if the state was away just then."""
+    async with renewing(store, monkeypatch) as (key, one, other, renewal, go_on):
+        left, put = [StateUnavailable("away")] * 3, one._state.put
+
+        async def put_later(*arguments):
+            if left:
+                raise left.pop()
+            await put(*arguments)
+
+        monkeypatch.setattr(one._state, "put", put_later)
+        go_on.set()
+        assert await renewal == {"authorization": "Bearer renewed"}
+        assert (await other.read(key)).tokens.refresh_token == "next"
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("since", ["login", "logout"])
+async def test_a_renewal_that_has_lost_its_lock_changes_nothing_that_was_done_since(store, monkeypatch, since):
+    """Ours: of a replica that stood still for longer than `LOGIN_LOCK_S`."""
+    async with renewing(store, monkeypatch) as (key, one, other, renewal, go_on):
+        await one._state.remove(f"login:{key}:lock")
+        async with other.locked(key):
+            await (other.write(key, LATER) if since == "login" else other.remove(key))
+        go_on.set()
+        assert await renewal == ({"authorization": LATER.authorization} if since == "login" else {})
+        assert await other.read(key) == (LATER if since == "login" else None)
