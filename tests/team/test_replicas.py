@@ -32,6 +32,7 @@ from louver.limits import REPLICA_TAG_S
 from louver.steps.request import in_order
 from louver.team import replica_client, replicas
 from louver.team.replica_client import ReplicaClient
+from louver.team.session_seal import SessionSeal
 
 pytestmark = pytest.mark.anyio
 
@@ -267,6 +268,26 @@ async def test_an_answer_and_a_resumption_reach_the_replica_that_waits_for_them(
         for unknown in (f"{own}:1", f"{foreign}:1", f"{own}:", ":", "v1.:1"):
             refused = await client.client.get(urls[1], headers={**client.headers(), "last-event-id": unknown})
             assert refused.status_code == 400
+
+
+async def test_a_request_is_never_passed_on_by_the_last_event_of_its_client():
+    """Ours: a replica that died of it left it to be run again here."""
+    asked = []
+
+    async def die(_reader, writer):
+        asked.append(writer)
+        writer.transport.abort()
+
+    app = McpEndpoint(alone(replicaUrl="http://127.0.0.1:1/mcp")[0])
+    session = session_of(await send(app, INITIALIZE))
+    async with await asyncio.start_server(die, "127.0.0.1") as other:
+        url = f"http://127.0.0.1:{other.sockets[0].getsockname()[1]}/mcp"
+        last = {"last-event-id": f"{SessionSeal([KEY]).seal_url(url)}:1"}
+        assert (await send(app, asks("ping", 1), session=session, headers=last)).status == 200
+        assert asked == []
+        answer = {"jsonrpc": "2.0", "id": last["last-event-id"], "result": {}}
+        assert (await send(app, answer, session=session)).status == 202
+        assert len(asked) == 1
 
 
 GROWING = {"it": fixture("growing", isolation="shared")}

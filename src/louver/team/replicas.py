@@ -148,8 +148,9 @@ class Replicas:
         if not is_here and (sealed := self.find(exchange)) is not None:
             url = sealed.replica
         if not url:
-            answered = message.get("id") if message is not None and "method" not in message else None
-            url = self._url_in(answered) or self._url_in(exchange.headers.get(LAST_EVENT_HEADER))
+            # A request has none: one that is lost with another replica, and served here then, would run twice.
+            tagged = exchange.headers.get(LAST_EVENT_HEADER) if message is None else message.get("id")
+            url = None if message is not None and "method" in message else self._url_in(tagged)
         replica = self._gateway.replica
         if not url or url == replica.url or (replica.urls is not None and url not in replica.urls):
             return False
