@@ -9,6 +9,7 @@ import signal
 import sys
 from contextlib import asynccontextmanager, suppress
 
+import anyio
 import pytest
 
 from fixtures import stores
@@ -19,6 +20,7 @@ from louver.limits import MAX_SHARED_RESULT_BYTES
 from louver.steps.results.shared_store import SharedStore
 from louver.steps.shared_state import StateUrl
 from louver.team.state import shared
+from louver.team.state.redis_engine import RedisEngine
 from louver.team.state.shared import SharedState
 
 pytestmark = pytest.mark.anyio
@@ -285,6 +287,34 @@ def test_a_missing_package_is_named_by_its_extra(monkeypatch, url, package, extr
     monkeypatch.delitem(sys.modules, "redis.asyncio", raising=False)
     with pytest.raises(LouverError, match=rf"install louver\[{extra}\]"):
         SharedState(StateUrl.read(url))
+
+
+async def test_a_key_is_taken_though_the_connection_ends_before_the_answer():
+    """Ours: the client asks again, found it taken, by itself, and nobody had it until it ended."""
+    with stores.redis() as store, anyio.fail_after(FAILSAFE_S):
+        broken = []
+
+        async def pass_on(reader, writer):
+            behind, to_store = await asyncio.open_connection("127.0.0.1", store.port)
+            while said := await reader.read(65536):
+                to_store.write(said)
+                answer = await behind.read(65536)
+                if b"holder" in said and not broken:
+                    broken.append(said)
+                    break
+                writer.write(answer)
+            for each in (writer, to_store):
+                each.close()
+
+        async with await asyncio.start_server(pass_on, "127.0.0.1") as proxy:
+            port = proxy.sockets[0].getsockname()[1]
+            engine = RedisEngine(store.url.replace(str(store.port), str(port)))
+            assert await engine.take("key", b"holder", 30)
+            assert len(broken) == 1
+            assert not await engine.take("key", b"another", 30)
+            await engine.remove("key", b"holder")
+            assert await engine.take("key", b"another", 30)
+            await engine.close()
 
 
 async def test_a_state_that_is_closed_opens_no_connection(store):

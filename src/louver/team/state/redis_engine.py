@@ -25,6 +25,10 @@ _Redis = cast("Any", Redis)
 _PREFIX: Final = "louver"
 _CHANNEL: Final = f"{_PREFIX}:messages"
 
+# Asked again, since the answer was lost with its connection, it has been taken already.
+_TAKE: Final = """
+return redis.call('set', KEYS[1], ARGV[1], 'nx', 'px', ARGV[2]) or redis.call('get', KEYS[1]) == ARGV[1]
+"""
 _REMOVE: Final = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end"
 
 
@@ -63,7 +67,7 @@ class RedisEngine:
         return await self._client.get(f"{_PREFIX}:{key}")
 
     async def take(self, key: str, holder: bytes, seconds: float) -> bool:
-        return bool(await self._client.set(f"{_PREFIX}:{key}", holder, px=max(1, round(seconds * 1000)), nx=True))
+        return bool(await self._client.eval(_TAKE, 1, f"{_PREFIX}:{key}", holder, max(1, round(seconds * 1000))))
 
     async def remove(self, key: str, holder: bytes | None) -> None:
         if holder is None:
