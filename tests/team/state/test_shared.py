@@ -355,3 +355,20 @@ async def test_a_request_that_is_cancelled_while_it_looks_leaves_that_to_the_nex
             await looking
         answers.set()
         assert await state.get("key") is None
+
+
+async def test_deployments_with_databases_of_one_redis_hear_nothing_of_each_other():
+    """Ours: a channel of Redis belongs to no database: replicas without keys, or with the same, heard the others."""
+    with stores.redis() as store:
+        other = store.url.removesuffix("/0") + "/1"
+        async with (
+            connected(store.url) as one,
+            connected(store.url) as two,
+            connected(other) as foreign,
+            listening(two) as messages,
+        ):
+            foreign.publish("it", 1)
+            await foreign._sending
+            one.publish("it", 2)
+            async with asyncio.timeout(FAILSAFE_S):
+                assert await messages.get() == (2,)
