@@ -21,7 +21,7 @@ from fixtures.failsafe import A_WHILE_S, FAILSAFE_S, until
 from fixtures.stores import free_port
 from gateway.front.test_endpoint import Heard, unanswered
 from gateway.front.test_sessions import INITIALIZE, Answers, asks, send, session_of
-from gateway.raw import HANDSHAKE, Http, raw
+from gateway.raw import HANDSHAKE, STATELESS, Http, raw
 from gateway.served import at, config, fixture, serving
 from louver.gateway.config.read import as_config
 from louver.gateway.front import sessions
@@ -268,6 +268,23 @@ async def test_an_answer_and_a_resumption_reach_the_replica_that_waits_for_them(
         for unknown in (f"{own}:1", f"{foreign}:1", f"{own}:", ":", "v1.:1"):
             refused = await client.client.get(urls[1], headers={**client.headers(), "last-event-id": unknown})
             assert refused.status_code == 400
+
+
+async def test_an_answer_of_a_2026_client_reaches_the_replica_where_its_call_waits(start):
+    """Ours: it was refused by all others, though any replica takes any request."""
+    first, second = start({"sticky": fixture("replica_state", isolation="shared")}, addressed=True)
+    async with raw(first.url, STATELESS, capabilities={"roots": {}}) as client:
+        answers = {"name": "count", "arguments": {}, "inputResponses": {"q1": {"roots": [ROOT]}}}
+        asked = await client.call("count")
+        client.url = second.url
+        result = await client.result("tools/call", requestState=asked["requestState"], **answers)
+        assert result["structuredContent"] == {"count": 1, "roots": [ROOT]}
+        client.url = first.url
+        lost = await client.call("count")
+        first.kill()
+        client.url = second.url
+        error = await client.error("tools/call", requestState=lost["requestState"], **answers)
+        assert "is not that of a call which waits for answers" in error["message"]
 
 
 async def test_a_request_is_never_passed_on_by_the_last_event_of_its_client():

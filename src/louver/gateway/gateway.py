@@ -195,6 +195,10 @@ class Gateway:
             return Replica(self._config.keys, self._config.replica_url)
         return self._replica._replace(keys=self._config.keys)
 
+    def tag_pending_calls(self, tag: Callable[[], str]) -> None:
+        """Begin the states of calls that wait for a client with a tag, by which other replicas find them."""
+        self._pending_calls.tag = tag
+
     @property
     def has_own_upstreams(self) -> bool:
         """Whether upstreams keep state for the session of a client."""
@@ -427,10 +431,8 @@ def _load(config: Config) -> None:
     """Import what settings of a reload may be the first to need, for which all clients would wait."""
     if config.keys:
         plugged_in("team.replicas:prepare")(config.keys)
-    if any(each.logs_in_callers for each in config.upstreams):
-        plugged_in("team.login.flow")
-    if any(each.exchanges_tokens for each in config.upstreams):
-        plugged_in("team.login.exchange")
+    if any(each.is_per_principal for each in config.upstreams):
+        plugged_in("team.login.flow:prepare")()
 
 
 def _derived_tools(server: str, rules: ToolRules) -> DerivedTools:

@@ -231,7 +231,7 @@ class Flow:
 
 
 def prepare() -> None:
-    """Load what flows need, of which this module is a part: all clients would wait for that with the first one."""
+    """Load what flows need, with this module: all clients would wait for that with the first one."""
     fetch.prepare()
 
 
