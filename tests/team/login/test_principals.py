@@ -174,9 +174,9 @@ async def test_the_button_is_known_by_the_origin_as_browsers_write_it(public, or
     assert [each.status_code for each in found] == [404, 403]
 
 
-async def test_a_login_that_was_begun_again_is_told_so_in_the_browser(gateway):
+async def test_a_login_that_was_begun_again_is_told_so_in_the_browser(fresh):
     """Ours: its page was silent for 45 s, and then said that it takes too long."""
-    async with bearing(gateway.url, "t-bob") as client, Visitor() as visitor:
+    async with bearing(fresh.url, "t-bob") as client, Visitor() as visitor:
         backs = []
         for _ in range(2):
             page = (await visitor.agree(await link_of(client))).headers["location"]
