@@ -275,6 +275,17 @@ async def test_a_scope_that_is_missing_is_asked_for_by_the_next_login(server, tm
         assert (await credentials.current()).wanted_scope is None
 
 
+async def test_a_scope_that_is_missing_is_still_asked_for_after_a_renewal(server, tmp_path, clock):
+    """Ours: whoever did not log in within the hour was refused again after the login."""
+    async with logged_in(server, tmp_path, clock) as credentials:
+        sent = await credentials.headers()
+        with pytest.raises(LoginRequired, match="the server wants the scope 'write' too"):
+            await credentials.on_refused(sent, 403, 'Bearer error="insufficient_scope", scope="write"')
+        clock.now += HOUR
+        assert await credentials.headers() != sent
+        assert (await credentials.current()).wanted_scope == "write"
+
+
 async def test_a_challenge_among_others_is_found(server, tmp_path, clock):
     """RFC 9110 section 11.6.1: a server may offer several schemes."""
     async with credentials_of(server, tmp_path, clock) as credentials:

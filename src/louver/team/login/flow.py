@@ -111,7 +111,7 @@ class Flow:
             if self._requests.is_final:
                 return login.model_copy(update={"problem": self._requests.refusal})
             raise LoginFailed(f"the login cannot be renewed: {self._requests.refusal}")
-        return self._login(login.challenge, now)
+        return self._login(login.challenge, now).model_copy(update={"wanted_scope": login.wanted_scope})
 
     async def revoke(self, login: Login) -> str | None:
         """Revoke the tokens at the authorization server, or return why not. Source: RFC 7009."""
