@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import threading
 from contextlib import asynccontextmanager
 
 import pytest
@@ -103,6 +104,17 @@ async def test_a_lock_is_given_back_by_whoever_is_cancelled(store, monkeypatch, 
             await changing
         async with other.locked(step):
             pass
+
+
+async def test_a_login_is_opened_in_a_thread(store, monkeypatch):
+    """Ours: all clients waited for the SDK, which is imported for the first one."""
+    threads = []
+    monkeypatch.setattr(shared, "_opened", lambda _: threads.append(threading.current_thread()))
+    async with logins(store) as one:
+        await one.write("thread", LOGIN)
+        await one.read("thread")
+    assert len(threads) == 1
+    assert threading.current_thread() not in threads
 
 
 async def test_two_replicas_renew_a_login_once(store, server, monkeypatch):

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from louver.concurrency.background import BackgroundTasks, retrieve_error
 from louver.concurrency.backoff import Backoff
+from louver.concurrency.offload import in_thread
 from louver.errors import LoginFailed, LoginRequired
 from louver.gateway.config.model import COMMAND_LINE_SERVER
 from louver.limits import LOGIN_FRESH_S, LOGIN_LOCK_WAIT_S
@@ -99,6 +100,7 @@ class LoginCredentials:
         if not wants_login and not (status == 401 and (sent or self._is_service)):
             return False
         self.is_off = False
+        await in_thread(_load_flows)
         # Imported only now: a server that refuses nobody needs no SDK.
         from louver.team.login.flow import challenge_field
 
@@ -181,6 +183,7 @@ class LoginCredentials:
         return await asyncio.shield(self._replacing)
 
     async def _replace(self, old: Login | None, challenge: str | None) -> Login:
+        await in_thread(_load_flows)
         # Imported only now: a server without a login needs no SDK.
         from louver.team.login.flow import Flow
 
@@ -239,3 +242,10 @@ class LoginCredentials:
         if self._server.logs_in_callers:
             problem = "callers log in for themselves, and for the gateway itself nobody is logged in"
         return LoginRequired(f"{problem}; somebody has to run: louver login {server}")
+
+
+def _load_flows() -> None:
+    """Import them, in a thread: all clients would wait for that."""
+    from louver.team.login.flow import prepare
+
+    prepare()

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from louver.concurrency.offload import in_thread
 from louver.core.json import digest
 from louver.errors import LoginFailed, StateUnavailable
 from louver.limits import LOGIN_LOCK_S, LOGIN_LOCK_WAIT_S
@@ -50,18 +52,11 @@ class SharedLogins:
         return self._remember(key, None if text is None else digest(text.decode()))
 
     async def read(self, key: str) -> Login | None:
-        # Imported only now: without a login the SDK is not needed.
-        from pydantic import ValidationError
-
-        from louver.team.login.login import Login
-
         try:
             text = await self._state.get(_name(key))
-            return None if text is None else Login.model_validate_json(text)
         except StateUnavailable as error:
             raise LoginFailed(error.message) from None
-        except ValidationError:
-            raise LoginFailed("the login in the shared state is of another version of Louver") from None
+        return None if text is None else await in_thread(partial(_opened, text))
 
     async def write(self, key: str, login: Login) -> None:
         try:
@@ -121,6 +116,18 @@ async def _to_its_end(work: Awaitable[_T]) -> _T:
     except asyncio.CancelledError:
         await asyncio.wait({working})
         raise
+
+
+def _opened(text: bytes) -> Login:
+    # Imported only now, and in a thread: without a login the SDK is not needed.
+    from pydantic import ValidationError
+
+    from louver.team.login.login import Login
+
+    try:
+        return Login.model_validate_json(text)
+    except ValidationError:
+        raise LoginFailed("the login in the shared state is of another version of Louver") from None
 
 
 def _name(key: str) -> str:
