@@ -45,7 +45,7 @@ HELD = {
     "louver.team.login.flow._IN_FLOW": "of the task",
     "louver.team.login.stores.seal_key._UNANSWERED": "questions to the user, who is one for all",
     "louver.gateway.back.session._numbers": "the numbers of sessions with servers: no two are the same",
-    "louver.http1.pool._certificates": "whom the machine trusts, read once",
+    "louver.http1.pool.certificates": "whom the machine trusts, read once",
     "louver.http1.server._header_line": "what a pure function has given",
     "louver.steps.audit.database._digest": "what a pure function has given",
     "louver.steps.request._numbers": "the numbers of connections, for the log",

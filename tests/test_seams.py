@@ -20,6 +20,8 @@ EXPECTED = {
     "team.login.gateway_logins:GatewayLogins": "gateway.back.logins:PluggedLogins",
     "team.login.log_in:LogIn": "gateway.back.logins:LoginStep",
     "team.login.login:Login": "gateway.back.logins:Login",
+    "team.login.flow:prepare": None,
+    "team.replicas:prepare": None,
     "team.replicas:Replicas": "gateway.front.replicas:Replicas",
     "team.workers:ServingWorker": "cli.commands.serve:ServingWorker",
     "team.workers:Workers": None,

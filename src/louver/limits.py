@@ -298,7 +298,8 @@ MAX_LOGIN_NOTES = 10_000
 
 LOGIN_LOCK_S = 30.0
 LOGIN_LOCK_WAIT_S = 15.0
-"""How long a replica may hold a login to renew it (some requests of `AUTH_FETCH_S`), and others wait, in seconds."""
+"""How long a replica may hold a login to renew it (some requests of `AUTH_FETCH_S`), and others wait for that, or the
+renewed one for its place to be there again, in seconds."""
 
 MAX_DOCTOR_SERVERS = 64
 DOCTOR_START_S = 60.0

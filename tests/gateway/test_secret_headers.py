@@ -222,6 +222,25 @@ async def test_calls_at_once_share_a_run(tmp_path):
     assert not await headers.on_refused({"a": "2"}, 401, None)
 
 
+async def test_a_call_that_is_cancelled_while_the_helper_runs_leaves_it_to_the_next_one(tmp_path, monkeypatch):
+    """Ours: the helper was ended with it, and none ran for `HEADERS_HELPER_PAUSE_S`."""
+    headers = SecretHeaders({}, HeadersHelper(("none",), tmp_path, {}))
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def run(_helper):
+        begun.set()
+        await go_on.wait()
+        return {"a": "2"}
+
+    headers._printed = {"a": "1"}
+    monkeypatch.setattr(module, "_run", run)
+    leaving = asyncio.create_task(headers.on_refused({"a": "1"}, 401, None))
+    await begun.wait()
+    leaving.cancel()
+    go_on.set()
+    assert await headers.on_refused({"a": "1"}, 401, None)
+
+
 @pytest.mark.parametrize(
     ("content", "mode", "told"),
     [

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import signal
+import threading
 import time
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import replace
@@ -20,7 +21,7 @@ from fixtures.failsafe import A_WHILE_S, FAILSAFE_S, until
 from fixtures.stores import free_port
 from gateway.front.test_endpoint import Heard, unanswered
 from gateway.front.test_sessions import INITIALIZE, Answers, asks, send, session_of
-from gateway.raw import HANDSHAKE, Http, raw
+from gateway.raw import HANDSHAKE, STATELESS, Http, raw
 from gateway.served import at, config, fixture, serving
 from louver.gateway.config.read import as_config
 from louver.gateway.front import sessions
@@ -31,6 +32,7 @@ from louver.limits import REPLICA_TAG_S
 from louver.steps.request import in_order
 from louver.team import replica_client, replicas
 from louver.team.replica_client import ReplicaClient
+from louver.team.session_seal import SessionSeal
 
 pytestmark = pytest.mark.anyio
 
@@ -268,6 +270,43 @@ async def test_an_answer_and_a_resumption_reach_the_replica_that_waits_for_them(
             assert refused.status_code == 400
 
 
+async def test_an_answer_of_a_2026_client_reaches_the_replica_where_its_call_waits(start):
+    """Ours: it was refused by all others, though any replica takes any request."""
+    first, second = start({"sticky": fixture("replica_state", isolation="shared")}, addressed=True)
+    async with raw(first.url, STATELESS, capabilities={"roots": {}}) as client:
+        answers = {"name": "count", "arguments": {}, "inputResponses": {"q1": {"roots": [ROOT]}}}
+        asked = await client.call("count")
+        client.url = second.url
+        result = await client.result("tools/call", requestState=asked["requestState"], **answers)
+        assert result["structuredContent"] == {"count": 1, "roots": [ROOT]}
+        client.url = first.url
+        lost = await client.call("count")
+        first.kill()
+        client.url = second.url
+        error = await client.error("tools/call", requestState=lost["requestState"], **answers)
+        assert "is not that of a call which waits for answers" in error["message"]
+
+
+async def test_a_request_is_never_passed_on_by_the_last_event_of_its_client():
+    """Ours: a replica that died of it left it to be run again here."""
+    asked = []
+
+    async def die(_reader, writer):
+        asked.append(writer)
+        writer.transport.abort()
+
+    app = McpEndpoint(alone(replicaUrl="http://127.0.0.1:1/mcp")[0])
+    session = session_of(await send(app, INITIALIZE))
+    async with await asyncio.start_server(die, "127.0.0.1") as other:
+        url = f"http://127.0.0.1:{other.sockets[0].getsockname()[1]}/mcp"
+        last = {"last-event-id": f"{SessionSeal([KEY]).seal_url(url)}:1"}
+        assert (await send(app, asks("ping", 1), session=session, headers=last)).status == 200
+        assert asked == []
+        answer = {"jsonrpc": "2.0", "id": last["last-event-id"], "result": {}}
+        assert (await send(app, answer, session=session)).status == 202
+        assert len(asked) == 1
+
+
 GROWING = {"it": fixture("growing", isolation="shared")}
 
 
@@ -323,6 +362,17 @@ async def test_keys_are_ready_before_the_first_session(monkeypatch):
     monkeypatch.setattr(replicas, "SessionSeal", made.append)
     McpEndpoint(alone()[0])
     assert made == [(KEY,)]
+
+
+async def test_the_first_keys_that_a_reload_brings_are_ready_before_the_next_request(monkeypatch):
+    """They were imported in the event loop, while all clients waited."""
+    made = []
+    monkeypatch.setattr(replicas, "SessionSeal", lambda keys: made.append((keys, threading.current_thread())))
+    async with alone(keys=[])[0] as gateway:
+        await gateway.reconfigure(replace(gateway.config, keys=(KEY,)))
+        ((keys, thread),) = made
+    assert keys == (KEY,)
+    assert thread is not threading.current_thread()
 
 
 @pytest.mark.whole

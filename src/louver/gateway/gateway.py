@@ -195,6 +195,10 @@ class Gateway:
             return Replica(self._config.keys, self._config.replica_url)
         return self._replica._replace(keys=self._config.keys)
 
+    def tag_pending_calls(self, tag: Callable[[], str]) -> None:
+        """Begin the states of calls that wait for a client with a tag, by which other replicas find them."""
+        self._pending_calls.tag = tag
+
     @property
     def has_own_upstreams(self) -> bool:
         """Whether upstreams keep state for the session of a client."""
@@ -261,6 +265,7 @@ class Gateway:
 
     async def reconfigure(self, config: Config) -> None:
         """Switch to another configuration, but for its `state`; unchanged upstreams keep their sessions."""
+        await asyncio.to_thread(_load, config)
         await self._records.prepare(config)
         clients = self._upstreams.clients
         try:
@@ -420,6 +425,14 @@ class Gateway:
             has_no_tools = not has_tools and error.code == METHOD_NOT_FOUND
             problem = None if has_no_tools else f"'tools/list' fails with {error.code}"
             return UpstreamState(config.name, config.transport, version, [], problem)
+
+
+def _load(config: Config) -> None:
+    """Import what settings of a reload may be the first to need, for which all clients would wait."""
+    if config.keys:
+        plugged_in("team.replicas:prepare")(config.keys)
+    if any(each.is_per_principal for each in config.upstreams):
+        plugged_in("team.login.flow:prepare")()
 
 
 def _derived_tools(server: str, rules: ToolRules) -> DerivedTools:

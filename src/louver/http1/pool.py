@@ -186,11 +186,12 @@ def _reason(error: OSError | UnicodeError) -> str:
 
 async def ssl_context() -> ssl.SSLContext:
     """The certificates that `https` trusts; loading them takes up to 0.2 s, in a thread."""
-    return await in_thread(_certificates)
+    return await in_thread(certificates)
 
 
 @cache
-def _certificates() -> ssl.SSLContext:
+def certificates() -> ssl.SSLContext:
+    """The same, by waiting for the disk."""
     return httpx2.create_ssl_context(trust_env=False)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import httpx2
 
 from louver.gateway.front.exchange import FORWARDED_HEADER
+from louver.http1.pool import certificates
 
 if TYPE_CHECKING:
     from louver.gateway.front.exchange import HttpExchange
@@ -34,6 +35,7 @@ class ReplicaClient:
 
     def __init__(self) -> None:
         self._client = httpx2.AsyncClient(
+            verify=certificates(),
             timeout=httpx2.Timeout(REPLICA_SILENT_S, connect=REPLICA_CONNECT_S),
             trust_env=False,
             limits=httpx2.Limits(keepalive_expiry=REPLICA_IDLE_S),

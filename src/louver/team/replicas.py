@@ -2,7 +2,7 @@
 
     Mcp-Session-Id    any replica opens the session, unless its servers keep state for it: then it names a replica
     Last-Event-ID     begins with the tag of the replica that has sent the event
-    an answer         has the tag of the replica that has asked, in its `id`
+    an answer         has the tag of the replica that has asked, in its `id`, or in `requestState` (2026-07-28)
 
 A tag is the sealed URL of a replica: only a holder of the keys can make one, and an old one leads nowhere, since the
 address may be somebody else's. Source: TEAM.md.
@@ -56,6 +56,7 @@ class Replicas:
         # Made now: they import the SDK with cryptography and an HTTP client, for which the first session would wait.
         if self._seal is not None:
             self._connections()
+        gateway.tag_pending_calls(lambda: self.tag)
         if gateway.state is not None:
             gateway.state.on(_ENDED, self._on_ended)
             gateway.state.on(_CANCELLED, sessions.cancel_elsewhere)
@@ -148,8 +149,16 @@ class Replicas:
         if not is_here and (sealed := self.find(exchange)) is not None:
             url = sealed.replica
         if not url:
-            answered = message.get("id") if message is not None and "method" not in message else None
-            url = self._url_in(answered) or self._url_in(exchange.headers.get(LAST_EVENT_HEADER))
+            # A request has none: one that is lost with another replica, and served here then, would run twice.
+            tagged = exchange.headers.get(LAST_EVENT_HEADER) if message is None else message.get("id")
+            url = None if message is not None and "method" in message else self._url_in(tagged)
+        return await self._forward_to(url, exchange, body)
+
+    async def forward_round(self, exchange: HttpExchange, body: bytes, state: object) -> bool:
+        """Pass on a 2026-07-28 client's answer to the replica where its call waits; `False` if it is served here."""
+        return FORWARDED_HEADER not in exchange.headers and await self._forward_to(self._url_in(state), exchange, body)
+
+    async def _forward_to(self, url: str | None, exchange: HttpExchange, body: bytes) -> bool:
         replica = self._gateway.replica
         if not url or url == replica.url or (replica.urls is not None and url not in replica.urls):
             return False
@@ -174,6 +183,15 @@ class Replicas:
         if self.tag and tagged.startswith(self.tag):
             return None
         return self._seal.unseal_url(tagged.partition(SEPARATOR)[0])
+
+
+def prepare(keys: tuple[str, ...]) -> None:
+    """Load what the first keys need, in a thread: all clients would wait for that with the next request."""
+    # Imported only now, as above.
+    from louver.team.replica_client import ReplicaClient
+
+    ReplicaClient()
+    SessionSeal(keys)
 
 
 def _seal_of(keys: tuple[str, ...]) -> SessionSeal | None:

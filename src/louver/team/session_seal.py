@@ -62,6 +62,9 @@ class SessionSeal:
 
     def unseal_url(self, sealed: str) -> str | None:
         """The URL of a replica; `None` if it was sealed with no shared key, or is so old that it may be another's."""
+        # A client may send megabytes in place of it.
+        if len(sealed) > MAX_SESSION_ID:
+            return None
         try:
             opened, _, url = self._url_codec.unseal(sealed).decode().partition(" ")
         except self._invalid:

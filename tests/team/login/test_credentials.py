@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import re
+import threading
 from contextlib import asynccontextmanager
 
 import pytest
@@ -15,6 +16,7 @@ from fixtures.failsafe import A_WHILE_S, FAILSAFE_S, until
 from louver.errors import LoginFailed, LoginRequired
 from louver.gateway.config.auth import OAuthSettings
 from louver.gateway.config.model import Config
+from louver.gateway.front.auth import fetch
 from louver.gateway.gateway import Gateway
 from louver.limits import LOGIN_FRESH_S
 from louver.team.login.credentials import LoginCredentials
@@ -275,6 +277,17 @@ async def test_a_scope_that_is_missing_is_asked_for_by_the_next_login(server, tm
         assert (await credentials.current()).wanted_scope is None
 
 
+async def test_a_scope_that_is_missing_is_still_asked_for_after_a_renewal(server, tmp_path, clock):
+    """Ours: whoever did not log in within the hour was refused again after the login."""
+    async with logged_in(server, tmp_path, clock) as credentials:
+        sent = await credentials.headers()
+        with pytest.raises(LoginRequired, match="the server wants the scope 'write' too"):
+            await credentials.on_refused(sent, 403, 'Bearer error="insufficient_scope", scope="write"')
+        clock.now += HOUR
+        assert await credentials.headers() != sent
+        assert (await credentials.current()).wanted_scope == "write"
+
+
 async def test_a_challenge_among_others_is_found(server, tmp_path, clock):
     """RFC 9110 section 11.6.1: a server may offer several schemes."""
     async with credentials_of(server, tmp_path, clock) as credentials:
@@ -290,6 +303,18 @@ async def test_the_secret_of_a_client_goes_to_its_issuer_alone(server, tmp_path,
     async with credentials_of(upstream(server.url, "service", oauth), tmp_path, clock) as credentials:
         with pytest.raises(LoginFailed, match="issuer mismatch"):
             await credentials.on_refused({}, 401, "Bearer")
+
+
+async def test_flows_are_imported_in_a_thread(server, tmp_path, clock, monkeypatch):
+    """Ours: all clients waited for half a second when a server asked for the first login."""
+    threads = []
+    monkeypatch.setattr(fetch, "prepare", lambda: threads.append(threading.current_thread()))
+    async with logged_in(server, tmp_path, clock) as credentials:
+        await credentials.on_refused({}, 403, "Bearer")
+        clock.now += HOUR
+        await credentials.headers()
+    assert len(threads) == 2
+    assert threading.current_thread() not in threads
 
 
 async def test_a_server_that_refuses_without_asking_for_a_login_is_left_alone(server, tmp_path, clock):

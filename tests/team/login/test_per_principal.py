@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import sys
+import threading
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -18,6 +20,7 @@ from louver.gateway.clients.client import GatewayClient
 from louver.gateway.clients.revisions import GATEWAY_IDENTITY
 from louver.gateway.config.auth import Auth, OAuthSettings, Tokens
 from louver.gateway.config.model import Config
+from louver.gateway.front.auth import fetch
 from louver.gateway.gateway import Gateway
 from team.login.principals import Visitor, gateway_of
 from team.login.servers import upstream
@@ -55,6 +58,26 @@ async def opened(folder, url):
     await keep_logins(folder, {"tracker": url}, NAMES)
     async with Gateway(config_of(url), logins=folder / "state" / "louver" / "logins") as gateway:
         yield gateway, gateway.upstreams["tracker"]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("grant", ["authorization_code", "token_exchange"])
+def test_what_logins_of_callers_need_is_there_before_the_first(monkeypatch, tmp_path, grant):
+    """Ours: it was imported while all clients waited."""
+    monkeypatch.delitem(sys.modules, "httpcore2", raising=False)
+    oauth = replace(OWN, grant=grant, client_id="c", client_secret="s", issuer="https://id.example")
+    Gateway(config_of("https://mcp.example/mcp", oauth=oauth), logins=tmp_path)
+    assert "httpcore2" in sys.modules
+
+
+async def test_what_the_first_logins_of_callers_need_is_imported_in_a_thread_by_a_reload(monkeypatch, tmp_path):
+    """Ours: as above."""
+    threads = []
+    monkeypatch.setattr(fetch, "prepare", lambda: threads.append(threading.current_thread()))
+    before, after = (config_of("http://127.0.0.1:9/mcp", oauth=oauth) for oauth in (OAuthSettings(), OWN))
+    async with Gateway(before, logins=tmp_path) as gateway:
+        await gateway.reconfigure(after)
+    assert threads[0] is not threading.current_thread()
 
 
 async def test_each_principal_has_a_session_and_the_gateway_itself_gets_none_of_them(tmp_path, url):

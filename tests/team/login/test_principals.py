@@ -11,10 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 import pytest
 
+from fixtures.failsafe import FAILSAFE_S
 from gateway.front.auth.guarded import bearing
 from gateway.raw import HANDSHAKE, STATELESS
 from gateway.served import at_a_url
-from louver.errors import InvalidConfig
+from louver.errors import InvalidConfig, LoginFailed
 from louver.gateway.config.read import as_config
 from louver.gateway.gateway import Gateway
 from louver.team.login.links import LoginLinks
@@ -171,6 +172,35 @@ async def test_the_button_is_known_by_the_origin_as_browsers_write_it(public, or
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(pages), base_url=public) as client:
         found = [await client.post("/oauth/login?link=x", headers={"origin": each}) for each in (origin, "https://x")]
     assert [each.status_code for each in found] == [404, 403]
+
+
+async def test_a_login_that_was_begun_again_is_told_so_in_the_browser(fresh):
+    """Ours: its page was silent for 45 s, and then said that it takes too long."""
+    async with bearing(fresh.url, "t-bob") as client, Visitor() as visitor:
+        backs = []
+        for _ in range(2):
+            page = (await visitor.agree(await link_of(client))).headers["location"]
+            backs.append(await visitor.returns(page))
+        first, second = [await visitor.client.get(back, timeout=FAILSAFE_S) for back in backs]
+    assert (first.status_code, "this login was begun again" in first.text) == (400, True)
+    assert second.status_code == 200
+
+
+async def test_a_state_that_is_away_for_a_moment_ends_no_login(tmp_path, monkeypatch):
+    """Ours: all logins under way failed, while people typed."""
+    notes = LoginNotes(None)
+    links = LoginLinks("https://gateway.example", dict, LoginFolder(tmp_path), notes)
+    await notes.put("flow", "s", {"server": "tracker", "browser": "b"})
+    await notes.put("ended", "s", {})
+    left, take = [LoginFailed("away")], notes.take
+
+    async def take_later(kind, secret):
+        if kind == "ended" and left:
+            raise left.pop()
+        return await take(kind, secret)
+
+    monkeypatch.setattr(notes, "take", take_later)
+    assert await links.finish("tracker", {"state": "s", "code": "c"}, "b") is None
 
 
 async def test_a_login_comes_back_only_in_the_browser_that_has_agreed_and_once(gateway):

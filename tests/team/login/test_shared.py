@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
+import threading
 from contextlib import asynccontextmanager
 
 import pytest
+from mcp.shared.auth import OAuthMetadata
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.stores import store as store
-from louver.errors import LoginFailed, LoginRequired
+from louver.errors import LoginFailed, LoginRequired, StateUnavailable
 from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
 from louver.steps.shared_state import StateUrl
@@ -20,13 +24,14 @@ from louver.team.login.stores import shared
 from louver.team.login.stores.shared import SharedLogins
 from louver.team.login.stores.store import login_store
 from louver.team.state.shared import SharedState
-from team.login.servers import Browser
+from team.login.servers import Browser, upstream
 from team.login.test_credentials import HOUR, Clock
 from team.login.test_store import LOGIN
 
 pytestmark = pytest.mark.anyio
 
 KEY, OTHER = "k" * 32, "o" * 32
+LATER = LOGIN.model_copy(update={"tokens": LOGIN.tokens.model_copy(update={"access_token": "later"})})
 
 
 @asynccontextmanager
@@ -67,6 +72,49 @@ async def test_one_replica_at_a_time_changes_a_login(store, monkeypatch):
         monkeypatch.setattr(shared, "LOGIN_LOCK_S", 0.05)
         async with one.locked("lock"), other.locked("lock"):
             pass
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("step", ["take", "remove"])
+async def test_a_lock_is_given_back_by_whoever_is_cancelled(store, monkeypatch, step):
+    """Ours: nobody could renew the login for `LOGIN_LOCK_S`, since a client had left."""
+    monkeypatch.setattr(shared, "LOGIN_LOCK_S", 2.0 * FAILSAFE_S)
+    async with logins(store) as one, logins(store) as other:
+        done, go_on = asyncio.Event(), asyncio.Event()
+        engine, act = one._state._engine, getattr(one._state._engine, step)
+
+        async def held(*arguments):
+            found = await act(*arguments) if step == "take" else None
+            done.set()
+            await go_on.wait()
+            return await act(*arguments) if step == "remove" else found
+
+        async def change():
+            async with one.locked(step):
+                pass
+
+        setattr(engine, step, held)
+        changing = asyncio.create_task(change())
+        await done.wait()
+        setattr(engine, step, act)
+        changing.cancel()
+        await asyncio.sleep(0)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await changing
+        async with other.locked(step):
+            pass
+
+
+async def test_a_login_is_opened_in_a_thread(store, monkeypatch):
+    """Ours: all clients waited for the SDK, which is imported for the first one."""
+    threads = []
+    monkeypatch.setattr(shared, "_opened", lambda _: threads.append(threading.current_thread()))
+    async with logins(store) as one:
+        await one.write("thread", LOGIN)
+        await one.read("thread")
+    assert len(threads) == 1
+    assert threading.current_thread() not in threads
 
 
 async def test_two_replicas_renew_a_login_once(store, server, monkeypatch):
@@ -176,3 +224,64 @@ async def test_a_state_without_keys_keeps_no_logins(store, tmp_path):
     assert not isinstance(login_store(state, (), tmp_path), SharedLogins)
     assert login_store(state, (), None) is None
     await state.close()
+
+
+@asynccontextmanager
+async def renewing(store, monkeypatch):
+    """Two replicas' logins, and a renewal at the first, which waits at the authorization server until it may go on."""
+    monkeypatch.setattr("louver.team.login.credentials.LOGIN_PAUSE_S", 0.0)
+    arrived, go_on = asyncio.Event(), asyncio.Event()
+
+    async def renew(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        arrived.set()
+        await go_on.wait()
+        body = json.dumps({"access_token": "renewed", "token_type": "Bearer", "refresh_token": "next"}).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+        writer.close()
+
+    async with (
+        logins(store) as one,
+        logins(store) as other,
+        await asyncio.start_server(renew, "127.0.0.1") as issuer,
+        asyncio.timeout(FAILSAFE_S),
+    ):
+        url = f"http://127.0.0.1:{issuer.sockets[0].getsockname()[1]}"
+        ends = {f"{name}_endpoint": f"{url}/{name}" for name in ("authorization", "token")}
+        server = upstream(f"{url}/mcp")
+        due = LOGIN.model_copy(update={"metadata": OAuthMetadata(issuer=url, **ends)})
+        await one.write(server.login_id, due)
+        of_one = LoginCredentials(server, one)
+        renewal = asyncio.create_task(of_one.headers())
+        await arrived.wait()
+        yield server.login_id, one, other, renewal, go_on
+        await of_one.close()
+
+
+async def test_a_renewed_login_is_kept_by_a_state_that_comes_back(store, monkeypatch):
+    """Ours: the refresh token is spent, so the login was lost if the state was away just then."""
+    async with renewing(store, monkeypatch) as (key, one, other, renewal, go_on):
+        left, put = [StateUnavailable("away")] * 3, one._state.put
+
+        async def put_later(*arguments):
+            if left:
+                raise left.pop()
+            await put(*arguments)
+
+        monkeypatch.setattr(one._state, "put", put_later)
+        go_on.set()
+        assert await renewal == {"authorization": "Bearer renewed"}
+        assert (await other.read(key)).tokens.refresh_token == "next"
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("since", ["login", "logout"])
+async def test_a_renewal_that_has_lost_its_lock_changes_nothing_that_was_done_since(store, monkeypatch, since):
+    """Ours: of a replica that stood still for longer than `LOGIN_LOCK_S`."""
+    async with renewing(store, monkeypatch) as (key, one, other, renewal, go_on):
+        await one._state.remove(f"login:{key}:lock")
+        async with other.locked(key):
+            await (other.write(key, LATER) if since == "login" else other.remove(key))
+        go_on.set()
+        assert await renewal == ({"authorization": LATER.authorization} if since == "login" else {})
+        assert await other.read(key) == (LATER if since == "login" else None)

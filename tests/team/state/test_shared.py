@@ -9,6 +9,7 @@ import signal
 import sys
 from contextlib import asynccontextmanager, suppress
 
+import anyio
 import pytest
 
 from fixtures import stores
@@ -19,6 +20,7 @@ from louver.limits import MAX_SHARED_RESULT_BYTES
 from louver.steps.results.shared_store import SharedStore
 from louver.steps.shared_state import StateUrl
 from louver.team.state import shared
+from louver.team.state.redis_engine import RedisEngine
 from louver.team.state.shared import SharedState
 
 pytestmark = pytest.mark.anyio
@@ -264,6 +266,34 @@ def test_a_missing_package_is_named_by_its_extra(monkeypatch):
         SharedState(StateUrl.read("redis://h"))
 
 
+async def test_a_key_is_taken_though_the_connection_ends_before_the_answer():
+    """Ours: the client asks again, found it taken, by itself, and nobody had it until it ended."""
+    with stores.redis() as store, anyio.fail_after(FAILSAFE_S):
+        broken = []
+
+        async def pass_on(reader, writer):
+            behind, to_store = await asyncio.open_connection("127.0.0.1", store.port)
+            while said := await reader.read(65536):
+                to_store.write(said)
+                answer = await behind.read(65536)
+                if b"holder" in said and not broken:
+                    broken.append(said)
+                    break
+                writer.write(answer)
+            for each in (writer, to_store):
+                each.close()
+
+        async with await asyncio.start_server(pass_on, "127.0.0.1") as proxy:
+            port = proxy.sockets[0].getsockname()[1]
+            engine = RedisEngine(store.url.replace(str(store.port), str(port)))
+            assert await engine.take("key", b"holder", 30)
+            assert len(broken) == 1
+            assert not await engine.take("key", b"another", 30)
+            await engine.remove("key", b"holder")
+            assert await engine.take("key", b"another", 30)
+            await engine.close()
+
+
 async def test_a_state_that_is_closed_opens_no_connection(store):
     """Ours: what is under way ends before, else its connection is opened again; what comes later is refused."""
     state = SharedState(StateUrl.read(store.url))
@@ -278,3 +308,44 @@ async def test_a_state_that_is_closed_opens_no_connection(store):
     assert await under_way == b"value"
     with pytest.raises(StateUnavailable, match="closed"):
         await state.get("key")
+
+
+async def test_a_request_that_is_cancelled_while_it_looks_leaves_that_to_the_next_one():
+    """Ours: everything was refused for `STATE_ANSWER_S` more, though the store was back."""
+    async with connected("redis://127.0.0.1:9/0") as state:
+        with pytest.raises(StateUnavailable, match="ConnectionError"):
+            await state.get("key")
+        state._retry_at = 0.0
+        asked, answers = asyncio.Event(), asyncio.Event()
+
+        async def get(_key):
+            asked.set()
+            await answers.wait()
+
+        state._engine.get = get
+        looking = asyncio.create_task(state.get("key"))
+        await asked.wait()
+        with pytest.raises(StateUnavailable, match="ConnectionError"):
+            await state.get("key")
+        looking.cancel()
+        with suppress(asyncio.CancelledError):
+            await looking
+        answers.set()
+        assert await state.get("key") is None
+
+
+async def test_deployments_with_databases_of_one_redis_hear_nothing_of_each_other():
+    """Ours: a channel of Redis belongs to no database: replicas without keys, or with the same, heard the others."""
+    with stores.redis() as store:
+        other = store.url.removesuffix("/0") + "/1"
+        async with (
+            connected(store.url) as one,
+            connected(store.url) as two,
+            connected(other) as foreign,
+            listening(two) as messages,
+        ):
+            foreign.publish("it", 1)
+            await foreign._sending
+            one.publish("it", 2)
+            async with asyncio.timeout(FAILSAFE_S):
+                assert await messages.get() == (2,)

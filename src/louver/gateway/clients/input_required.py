@@ -29,6 +29,7 @@ MAX_PARKED = 100
 
 
 INPUT_RESPONSES, REQUEST_STATE = "inputResponses", "requestState"
+_TAG_END = ":"
 _FIRST_WAIT_S, _LAST_WAIT_S = 0.05, 0.25
 
 
@@ -75,6 +76,7 @@ class PendingCalls:
 
     def __init__(self) -> None:
         self._calls: dict[str, _PendingCall] = {}
+        self.tag: Callable[[], str] = str  # begins the states of calls, by which other replicas find them
 
     async def call(
         self,
@@ -118,15 +120,16 @@ class PendingCalls:
         handle = secrets.token_urlsafe(24)
         self._calls[handle] = call
         call.expire_after(PARKED_S, lambda: self._calls.pop(handle, None))
-        return handle
+        return f"{self.tag()}{handle}"
 
     def _pop(self, state: Any, request_digest: str, owner: object) -> _PendingCall:
-        call = self._calls.get(state) if isinstance(state, str) else None
+        handle = state.rpartition(_TAG_END)[2] if isinstance(state, str) else ""
+        call = self._calls.get(handle)
         if call is None or (call.request_digest, call.owner) != (request_digest, owner):
             raise JsonRpcError(
                 code=INVALID_PARAMS, message="'requestState' is not that of a call which waits for answers"
             )
-        del self._calls[state]
+        del self._calls[handle]
         return call
 
 

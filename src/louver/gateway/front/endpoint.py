@@ -17,6 +17,7 @@ from louver.concurrency.deadlines import Deadlines
 from louver.concurrency.offload import Cancellation
 from louver.concurrency.places import client_connections
 from louver.core.json import compact_bytes, members
+from louver.gateway.clients.input_required import REQUEST_STATE
 from louver.gateway.front.access_log import note_message
 from louver.gateway.front.allowed_hosts import LOCAL_SOURCES, AllowedSources
 from louver.gateway.front.connections import StatelessConnection
@@ -69,6 +70,7 @@ PAGE: Final = "/ui"
 READY_PATH: Final = "/readyz"
 """With `?verbose` it reports more, to clients that are admitted."""
 
+_ROUND: Final = REQUEST_STATE.encode()
 _ROUTING_HEADERS: Final = (VERSION_HEADER, METHOD_HEADER, NAME_HEADER)
 _STATUS: Final = {
     PARSE_ERROR: 400,
@@ -229,7 +231,7 @@ class McpEndpoint:
             await exchange.refuse(400, "Body must be a single JSON-RPC request or notification object")
         elif "id" not in message:
             await self._acknowledge(exchange)
-        else:
+        elif _ROUND not in body or not await self._sessions.forward_round(exchange, body, message):
             await self._serve_request(exchange, message)
 
     async def _acknowledge(self, exchange: HttpExchange) -> None:

@@ -27,6 +27,7 @@ from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.budget import BudgetByKey
 from louver.concurrency.deadlines import Deadlines
 from louver.core.json import members
+from louver.gateway.clients.input_required import REQUEST_STATE
 from louver.gateway.front.connections import HandshakeConnection
 from louver.gateway.front.event_ids import EventId
 from louver.gateway.front.event_store import EventStore, StoredStream
@@ -206,6 +207,12 @@ class HttpSessions:
         if (replicas := self._replicas) is None:
             return False
         return await replicas.forward(exchange, body, message, is_here=self._find_own(exchange) is not None)
+
+    async def forward_round(self, exchange: HttpExchange, body: bytes, message: dict[str, Any]) -> bool:
+        """Pass on a 2026-07-28 client's answer to the replica where its call waits; `False` if it is served here."""
+        if (replicas := self._replicas) is None:
+            return False
+        return await replicas.forward_round(exchange, body, members(message.get("params")).get(REQUEST_STATE))
 
     def end_elsewhere(self, digest: str) -> None:
         if (session := self._by_digest.get(digest)) is not None:

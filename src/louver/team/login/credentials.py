@@ -14,13 +14,15 @@ import asyncio
 import logging
 import re
 import time
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from louver.concurrency.background import BackgroundTasks, retrieve_error
 from louver.concurrency.backoff import Backoff
+from louver.concurrency.offload import in_thread
 from louver.errors import LoginFailed, LoginRequired
 from louver.gateway.config.model import COMMAND_LINE_SERVER
-from louver.limits import LOGIN_FRESH_S
+from louver.limits import LOGIN_FRESH_S, LOGIN_LOCK_WAIT_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping
@@ -98,6 +100,7 @@ class LoginCredentials:
         if not wants_login and not (status == 401 and (sent or self._is_service)):
             return False
         self.is_off = False
+        await in_thread(_load_flows)
         # Imported only now: a server that refuses nobody needs no SDK.
         from louver.team.login.flow import challenge_field
 
@@ -180,6 +183,7 @@ class LoginCredentials:
         return await asyncio.shield(self._replacing)
 
     async def _replace(self, old: Login | None, challenge: str | None) -> Login:
+        await in_thread(_load_flows)
         # Imported only now: a server without a login needs no SDK.
         from louver.team.login.flow import Flow
 
@@ -200,8 +204,25 @@ class LoginCredentials:
                 self._backoff.record_failure(error.message)
                 logger.warning("server %r: %s", server.name, error.message)
                 raise
-            await self._store.write(key, new)
-            return new
+            return await self._written(new, login)
+
+    async def _written(self, new: Login, old: Login | None) -> Login:
+        """The new login, once it is kept; or what somebody has done since, if the lock has ended meanwhile."""
+        began = monotonic()
+        while True:
+            try:
+                if (current := await self._store.read(self._key)) == old:
+                    await self._store.write(self._key, new)
+                    return new
+                break
+            except LoginFailed:
+                # The refresh token is spent: without the new one somebody would have to log in again.
+                if monotonic() - began >= LOGIN_LOCK_WAIT_S:
+                    raise
+            await asyncio.sleep(LOGIN_PAUSE_S)
+        if current is None:
+            raise self._required("nobody is logged in")
+        return current
 
     async def _want(self, login: Login | None, scope: str | None) -> None:
         """Note a scope that the server asks for, and refuse the request."""
@@ -221,3 +242,10 @@ class LoginCredentials:
         if self._server.logs_in_callers:
             problem = "callers log in for themselves, and for the gateway itself nobody is logged in"
         return LoginRequired(f"{problem}; somebody has to run: louver login {server}")
+
+
+def _load_flows() -> None:
+    """Import them, in a thread: all clients would wait for that."""
+    from louver.team.login.flow import prepare
+
+    prepare()

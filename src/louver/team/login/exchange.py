@@ -18,7 +18,7 @@ from mcp.shared.auth_utils import resource_url_from_server_url
 from pydantic import BaseModel, Field, ValidationError
 
 from louver.errors import LoginFailed
-from louver.gateway.front.auth.fetch import basic_credentials
+from louver.gateway.front.auth.fetch import basic_credentials, prepare
 from louver.limits import MAX_TOKEN_CHARACTERS
 from louver.team.login.login import renewed_ahead_s
 from louver.team.login.requests import AuthorizationRequests
@@ -73,6 +73,7 @@ class TokenExchange:
         assert settings.issuer is not None, "the configuration has it"
         assert settings.client_id is not None, "the configuration has it"
         assert settings.client_secret is not None, "the configuration has it"
+        prepare()
         self.server = server.name
         self.clock = clock
         self._issuer = settings.issuer

@@ -20,6 +20,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata
 from pydantic import AnyUrl, ValidationError
 
 from louver.errors import LoginFailed
+from louver.gateway.front.auth import fetch
 from louver.limits import MAX_TOKEN_CHARACTERS
 from louver.team.login.login import Login
 from louver.team.login.requests import AuthorizationRequests
@@ -110,7 +111,7 @@ class Flow:
             if self._requests.is_final:
                 return login.model_copy(update={"problem": self._requests.refusal})
             raise LoginFailed(f"the login cannot be renewed: {self._requests.refusal}")
-        return self._login(login.challenge, now)
+        return self._login(login.challenge, now).model_copy(update={"wanted_scope": login.wanted_scope})
 
     async def revoke(self, login: Login) -> str | None:
         """Revoke the tokens at the authorization server, or return why not. Source: RFC 7009."""
@@ -227,6 +228,11 @@ class Flow:
         if self._has_shown or isinstance(error, ValidationError):
             return "the authorization server's answer does not belong to this login"
         return f"the login is not possible: {error}"[:500]
+
+
+def prepare() -> None:
+    """Load what flows need, with this module: all clients would wait for that with the first one."""
+    fetch.prepare()
 
 
 def challenge_field(challenge: str | None, name: str) -> str | None:

@@ -72,9 +72,11 @@ class GatewayLogins:
                 f"server {names[0]!r} has a login for each principal, and a browser reaches any of the --workers: "
                 "expected 'state' with 'keys', where workers share what is under way, or one process"
             )
-        # Lazy import, as below: most gateways have no such server.
+        # Lazy imports, as below: most gateways have no such server.
+        from louver.team.login.flow import prepare
         from louver.team.login.log_in import LogIn
 
+        prepare()
         return {name: LogIn(name, links) for name in names}
 
     async def current(self, server: str) -> Login | None:

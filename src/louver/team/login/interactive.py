@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import httpx2
 
 from louver.errors import LoginFailed
+from louver.gateway.front.auth.fetch import new_client
 from louver.http1.pool import ssl_context
 from louver.limits import AUTH_FETCH_S
 from louver.team.login.flow import Flow
@@ -67,7 +68,7 @@ async def _challenge(server: UpstreamConfig) -> str | None:
     try:
         async with (
             asyncio.timeout(AUTH_FETCH_S),
-            httpx2.AsyncClient(verify=await ssl_context(), trust_env=False, follow_redirects=False) as client,
+            new_client(await ssl_context()) as client,
             client.stream("POST", server.url, json=_PROBE, headers=headers) as response,
         ):
             return response.headers.get("www-authenticate") if response.status_code == 401 else None

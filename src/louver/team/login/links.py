@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -49,6 +50,8 @@ CALLBACK_PATH: Final = "/oauth/callback/"  # the server's name follows
 
 # A link: server, principal, and how to name the principal. A flow: server and browser. What came back. The end.
 _LINK, _FLOW, _RETURNED, _ENDED = "link", "flow", "returned", "ended"
+
+_CANCELLED: Final = "this login was begun again, or its gateway has ended"
 
 
 class LoginLinks:
@@ -158,6 +161,11 @@ class LoginLinks:
                 return
             problem = error.message
             logger.warning("server %r: a caller's login fails: %s", server.name, problem)
+        except asyncio.CancelledError:
+            # Its browser may wait for the end.
+            with suppress(LoginFailed):
+                await self._notes.put(_ENDED, state, {"problem": _CANCELLED})
+            raise
         await self._notes.put(_ENDED, state, {} if problem is None else {"problem": problem})
 
     def _on_ended(
@@ -181,7 +189,9 @@ class LoginLinks:
     async def _wait(self, kind: str, state: str, seconds: float) -> dict[str, Any] | None:
         began = monotonic()
         while monotonic() - began < seconds:
-            if (note := await self._notes.take(kind, state)) is not None:
-                return note
+            # A state that is away for a moment ends no login.
+            with suppress(LoginFailed):
+                if (note := await self._notes.take(kind, state)) is not None:
+                    return note
             await asyncio.sleep(LOGIN_POLL_S)
         return None

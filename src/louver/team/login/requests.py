@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import httpx2
 
 from louver.errors import AuthUnavailable, LoginFailed
-from louver.gateway.front.auth.fetch import read_body
+from louver.gateway.front.auth.fetch import new_client, read_body
 from louver.http1.pool import ssl_context
 from louver.limits import AUTH_FETCH_S
 
@@ -48,9 +48,7 @@ class AuthorizationRequests:
         self._client: httpx2.AsyncClient
 
     async def __aenter__(self) -> Self:
-        self._client = httpx2.AsyncClient(
-            verify=await ssl_context(), trust_env=False, follow_redirects=False, timeout=AUTH_FETCH_S
-        )
+        self._client = new_client(await ssl_context())
         await self._client.__aenter__()
         return self
 

@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 _Redis = cast("Any", Redis)
 
 _PREFIX: Final = "louver"
-_CHANNEL: Final = f"{_PREFIX}:messages"
 
+# Asked again, since the answer was lost with its connection, it has been taken already.
+_TAKE: Final = """
+return redis.call('set', KEYS[1], ARGV[1], 'nx', 'px', ARGV[2]) or redis.call('get', KEYS[1]) == ARGV[1]
+"""
 _REMOVE: Final = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end"
 
 
@@ -45,6 +48,8 @@ class RedisEngine:
         self._client = _Redis.from_url(url, **options, socket_timeout=STATE_ANSWER_S, retry=Retry(NoBackoff(), 1))
         # It connects only when it is used: an option that it does not know would fail then.
         self._client.connection_pool.make_connection()
+        # Redis has channels for all of its databases together.
+        self._channel = f"{_PREFIX}:messages:{self._client.connection_pool.connection_kwargs.get('db', 0)}"
         self._subscriber = _Redis.from_url(url, **options, socket_timeout=None, retry=Retry(NoBackoff(), 0))
         # Not its moving window: that goes by the clock of each replica, and a caller that has used up its limit at a
         # replica five minutes ahead is refused for six minutes by the others.
@@ -66,7 +71,7 @@ class RedisEngine:
 
     async def take(self, key: str, holder: bytes, seconds: float) -> bool:
         """Keep a value if there is none; whether it is kept."""
-        return bool(await self._client.set(f"{_PREFIX}:{key}", holder, px=max(1, round(seconds * 1000)), nx=True))
+        return bool(await self._client.eval(_TAKE, 1, f"{_PREFIX}:{key}", holder, max(1, round(seconds * 1000))))
 
     async def remove(self, key: str, holder: bytes | None) -> None:
         """Remove a value; with `holder`, only that one."""
@@ -76,12 +81,12 @@ class RedisEngine:
             await self._client.eval(_REMOVE, 1, f"{_PREFIX}:{key}", holder)
 
     async def publish(self, message: str) -> None:
-        await self._client.publish(_CHANNEL, message)
+        await self._client.publish(self._channel, message)
 
     async def messages(self) -> AsyncGenerator[str | None]:
         """What anybody publishes, after `None` for the subscription, until the connection ends."""
         async with self._subscriber.pubsub() as channel:
-            await channel.subscribe(_CHANNEL)
+            await channel.subscribe(self._channel)
             is_silent = False
             while True:
                 message = await channel.get_message(timeout=STATE_ANSWER_S if is_silent else STATE_SILENT_S)

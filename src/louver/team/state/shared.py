@@ -149,7 +149,7 @@ class SharedState:
             ended.set_result(None)
 
     async def _answer_of(self, work: Callable[[], Awaitable[_T]]) -> _T:
-        if self._problem is not None:
+        if finds_out := self._problem is not None:
             if monotonic() < self._retry_at:
                 raise self._unavailable(self._problem)
             # Only one at a time finds out whether it is back.
@@ -166,6 +166,11 @@ class SharedState:
         except (*self._engine.failures, OSError) as error:
             self._on_failed(error)
             raise self._unavailable(type(error).__name__) from None
+        except asyncio.CancelledError:
+            if finds_out:
+                # The next one finds out.
+                self._retry_at = monotonic()
+            raise
         self._on_answered()
         return result
 

@@ -108,3 +108,15 @@ async def test_what_is_no_key_for_signatures_is_passed_over(members):
     served.body = key_set(public(rsa_key(), **members), "no key", public(rsa_key(), "good")).encode()
     assert await served.find() is None
     assert await served.find("good") is not None
+
+
+async def test_who_leaves_while_they_are_read_ends_that_for_nobody():
+    """Ours: no key was known for `JWKS_RETRY_S` then, and all tokens were refused."""
+    served = Served()
+    leaving = asyncio.create_task(served.find())
+    while not served.reads:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+    leaving.cancel()
+    assert await served.find() is not None
+    assert served.reads == 1
+    assert leaving.cancelled()

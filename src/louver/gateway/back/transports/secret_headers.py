@@ -70,7 +70,12 @@ class SecretHeaders:
                 # Another call may have done so already.
                 if self._known() == sent and monotonic() >= self._run_again_at:
                     self._run_again_at = monotonic() + HEADERS_HELPER_PAUSE_S
-                    self._printed = await _run(self._helper)
+                    try:
+                        self._printed = await _run(self._helper)
+                    except asyncio.CancelledError:
+                        # It has not ended: the next call runs it.
+                        self._run_again_at = 0.0
+                        raise
         return await self.headers() != sent and status == 401
 
     def _known(self) -> dict[str, str]:

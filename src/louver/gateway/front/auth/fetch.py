@@ -9,10 +9,11 @@ from urllib.parse import quote
 import httpx2
 
 from louver.errors import AuthUnavailable
-from louver.http1.pool import ssl_context
+from louver.http1.pool import certificates, ssl_context
 from louver.limits import AUTH_FETCH_S, MAX_AUTH_BYTES
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping
 
 _PLAIN = (None, "identity")
@@ -23,6 +24,16 @@ def basic_credentials(client_id: str, client_secret: str) -> tuple[str, str]:
     return quote(client_id, safe=""), quote(client_secret, safe="")
 
 
+def new_client(trusted: ssl.SSLContext) -> httpx2.AsyncClient:
+    """A client for requests that are bounded as a whole, by `AUTH_FETCH_S`."""
+    return httpx2.AsyncClient(verify=trusted, trust_env=False, follow_redirects=False, timeout=None)
+
+
+def prepare() -> None:
+    """Load what requests need: all clients would wait for that with the first one."""
+    new_client(certificates())
+
+
 async def fetch(url: str, form: Mapping[str, str] | None = None, credentials: tuple[str, str] | None = None) -> bytes:
     """GET the URL, or POST a form, and return the body; raise `AuthUnavailable` unless the response is a plain 200."""
     headers = {"accept": "application/json", "accept-encoding": "identity"}
@@ -30,7 +41,7 @@ async def fetch(url: str, form: Mapping[str, str] | None = None, credentials: tu
     try:
         async with (
             asyncio.timeout(AUTH_FETCH_S),
-            httpx2.AsyncClient(verify=await ssl_context(), trust_env=False, follow_redirects=False) as client,
+            new_client(await ssl_context()) as client,
             client.stream(method, url, data=form, auth=credentials, headers=headers) as response,
         ):
             if response.status_code != 200:

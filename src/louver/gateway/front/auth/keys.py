@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import jwt
 
+from louver.concurrency.background import retrieve_error
 from louver.core import json
 from louver.core.json import is_array, is_object, members
 from louver.errors import AuthUnavailable
@@ -45,11 +46,11 @@ class JwksCache:
         self._keys: list[dict[str, Any]] = []
         self._prepared: dict[tuple[int, str], jwt.PyJWK | None] = {}
         self._read_at = self._tried_at = -JWKS_KEPT_S
-        self._lock = asyncio.Lock()
+        self._reading: asyncio.Task[None] | None = None
 
     async def find(self, kid: str | None, algorithm: str) -> jwt.PyJWK | None:
         """Return the key by its `kid`; without a `kid`, the only key that fits the algorithm."""
-        if self._clock() - self._read_at >= JWKS_FRESH_S and not (self._keys and self._lock.locked()):
+        if self._clock() - self._read_at >= JWKS_FRESH_S and not (self._keys and self._reading):
             await self._refresh()
         found = self._select(kid, algorithm)
         if found is None:
@@ -60,20 +61,29 @@ class JwksCache:
         return found
 
     async def _refresh(self) -> None:
-        requested_at = self._clock()
-        async with self._lock:
-            wait = JWKS_AGAIN_S if self._keys else JWKS_RETRY_S
-            if requested_at - self._tried_at < wait:
+        if self._reading is None:
+            now, wait = self._clock(), JWKS_AGAIN_S if self._keys else JWKS_RETRY_S
+            if now - self._tried_at < wait:
                 return
-            self._tried_at = requested_at
-            try:
-                self._update(await self._read())
-            except (AuthUnavailable, OSError, json.NotJson, UnicodeDecodeError) as error:
-                known = error.strerror if isinstance(error, OSError) else str(error)
-                reason = type(error).__name__ if isinstance(error, UnicodeDecodeError) else known
-                logger.error("the issuer's keys cannot be read: %s", reason)
-                if self._clock() - self._read_at >= JWKS_KEPT_S:
-                    self._keys, self._prepared = [], {}
+            self._tried_at = now
+            self._reading = asyncio.create_task(self._read_again())
+            self._reading.add_done_callback(self._on_read)
+        # A client that leaves does not end it for the others.
+        await asyncio.shield(self._reading)
+
+    def _on_read(self, reading: asyncio.Task[None]) -> None:
+        self._reading = None
+        retrieve_error(reading)
+
+    async def _read_again(self) -> None:
+        try:
+            self._update(await self._read())
+        except (AuthUnavailable, OSError, json.NotJson, UnicodeDecodeError) as error:
+            known = error.strerror if isinstance(error, OSError) else str(error)
+            reason = type(error).__name__ if isinstance(error, UnicodeDecodeError) else known
+            logger.error("the issuer's keys cannot be read: %s", reason)
+            if self._clock() - self._read_at >= JWKS_KEPT_S:
+                self._keys, self._prepared = [], {}
 
     def _update(self, body: bytes) -> None:
         keys = members(json.parse(body.decode())).get("keys")

@@ -15,7 +15,7 @@ import jwt
 
 from louver.catalogue.files.open_regular import trusted
 from louver.gateway.front.auth.claims import access_token_from, is_access_token
-from louver.gateway.front.auth.fetch import fetch
+from louver.gateway.front.auth.fetch import fetch, prepare
 from louver.gateway.front.auth.keys import JwksCache
 from louver.limits import CLOCK_SKEW_S, MAX_AUTH_BYTES, MAX_TOKEN_CHARACTERS
 
@@ -31,8 +31,11 @@ class JwtVerifier:
     """Token verifier for JWTs."""
 
     def __init__(self, jwks: Jwks, auth: Auth) -> None:
-        read = partial(_read_file, jwks.keys) if isinstance(jwks.keys, Path) else partial(fetch, jwks.keys)
-        self._keys = JwksCache(read)
+        if isinstance(jwks.keys, Path):
+            self._keys = JwksCache(partial(_read_file, jwks.keys))
+        else:
+            prepare()
+            self._keys = JwksCache(partial(fetch, jwks.keys))
         self._algorithms = jwks.algorithms
         self._auth = auth
 
