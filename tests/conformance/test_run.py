@@ -39,7 +39,7 @@ async def test_the_example_passes_in_both_revisions():
     [
         {"listing": "strict"},
         pytest.param({"listing": "omit", "exact": True}, marks=pytest.mark.deep),
-        pytest.param({"disclosure": "advise", "search": True}, marks=pytest.mark.deep),
+        pytest.param({"disclosure": "on-error", "search": True}, marks=pytest.mark.deep),
         pytest.param(
             {
                 "views": {"get_user_profile": {"minimal": ["id", "name"]}},

@@ -152,13 +152,6 @@ async def _extras():
 
 
 async def _descriptions():
-    async def end_of_description(wire):
-        return (await wire.tools())["get_tool_descriptions"]["description"].rpartition(". ")[2]
-
-    advised = lowlevel(t=tool(None, text("x")))
-    louver.attach(advised.server, disclosure="advise")
-    async with connected(advised.server) as wire:
-        advice = await end_of_description(wire)
     enforced = lowlevel(t=tool(None, text("x")))
     louver.attach(enforced.server, disclosure="enforce")
     async with connected(enforced.server, era=NEW) as wire:
@@ -166,14 +159,15 @@ async def _descriptions():
     async with gateway(exposure="minimal", disclosure="on-error") as wire:
         on_error = {
             "instructions, `on-error`": wire.opening["instructions"],
-            "end of the definition's first line, `on-error`": await end_of_description(wire),
+            "end of the definition's first line, `on-error`": (await wire.tools())["get_tool_descriptions"][
+                "description"
+            ].rpartition(". ")[2],
             "arguments that do not fit, `on-error`": await told(wire, "calculator__add", a="one", b=2),
         }
     async with gateway(exposure="minimal") as wire:
         return {
-            "instructions, `enforce` and `advise`": wire.opening["instructions"],
+            "instructions, `enforce`": wire.opening["instructions"],
             "definition, `enforce`": await described(wire, "get_tool_descriptions"),
-            "end of its first line, `advise`": advice,
             "call before the description is read": await told(wire, "calculator__add", a=1, b=2),
             "answer": await told(wire, "get_tool_descriptions", tools=["data-server__list_people"]),
             "answer of 2026-07-28 over HTTP, with a grant": granting,

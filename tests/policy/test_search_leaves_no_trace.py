@@ -123,7 +123,7 @@ async def found_by_the_one_tool(wire, query):
 
 PLACES = {
     "own server": (own_server, {}, listed),
-    "own server, by summary": (own_server, {"disclosure": "advise"}, listed),
+    "own server, by summary": (own_server, {"disclosure": "on-error"}, listed),
     "minimal": (behind_the_gateway, {}, listed),
     "minimal, several servers": (behind_the_gateway, {"also": ["others"]}, listed),
     "discovery": (behind_the_gateway, {"exposure": "discovery"}, searched),

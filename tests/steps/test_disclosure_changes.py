@@ -333,7 +333,7 @@ async def test_a_connection_that_was_there_before_tells_the_one_that_serves_it_n
 async def test_a_tool_that_no_caller_sees_is_forgotten(era):
     """Ours: names may change for as long as a server runs, and somebody lists them."""
     made = lowlevel(page_size=2, keep=tool(SCHEMA))
-    louver.attach(made.server, disclosure="advise")
+    louver.attach(made.server, disclosure="on-error")
     outer = made.server.middleware[0]._steps._answer._for_all.by_method["tools/list"]
     disclosure, projection = outer.func, outer.keywords["call_next"].func
     async with connect(made.server, era) as wire:

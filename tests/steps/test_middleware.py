@@ -27,7 +27,7 @@ def options(folder):
     file = folder / "it.policy.json"
     file.write_text(json.dumps(POLICY))
     policy = FieldPolicy(file, audit=folder / "audit.db")
-    return {"argument": True, "search": True, "disclosure": "advise", "policy": policy}
+    return {"argument": True, "search": True, "disclosure": "on-error", "policy": policy}
 
 
 async def answers(server, era):
@@ -58,7 +58,7 @@ async def test_in_a_list_it_does_what_attach_does(tmp_path, kind, era):
 async def test_its_own_answers_name_the_server_once_it_is_known():
     """Ours: in 2026-07-28 each result says whose it is; the first answers of the server itself tell."""
     server = build(LOWLEVEL).server
-    server.middleware.append(LouverMiddleware(disclosure="advise"))
+    server.middleware.append(LouverMiddleware(disclosure="on-error"))
     async with connect(server, NEW) as wire:
         listed = await wire.request("tools/list")
         described = await wire.call("get_tool_descriptions", {"tools": ["get_profile"]})

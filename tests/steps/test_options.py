@@ -57,4 +57,4 @@ def test_what_is_no_server_is_told(server):
 def test_what_can_be_an_option_is_taken(tmp_path):
     """Ours: paths of all kinds, tuples, secrets as texts and as bytes."""
     louver.attach(MCPServer("it"), views=str(tmp_path), keys=("k" * 32, b"k" * 33), disclosure="enforce")
-    louver.attach(MCPServer("it"), views=Path(tmp_path), descriptions=tmp_path, disclosure="advise", warnings=True)
+    louver.attach(MCPServer("it"), views=Path(tmp_path), descriptions=tmp_path, disclosure="on-error", warnings=True)

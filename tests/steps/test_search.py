@@ -96,7 +96,7 @@ def with_terms(folder, *terms, name="read_file", stamp=1):
     return folder
 
 
-DISCLOSURES = pytest.mark.parametrize("disclosure", ["off", "advise"])
+DISCLOSURES = pytest.mark.parametrize("disclosure", ["off", "on-error"])
 
 
 @DISCLOSURES

@@ -335,7 +335,6 @@ class Pipeline:
             files,
             grants,
             ReadLimits(state=state),
-            on_error=on_error,
             hosts=hosts,
             origins=origins,
         )

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # When a tool that is listed by summary runs. `enforce`: after its description was read. `on-error`: if its arguments
-# fit; otherwise the error is its description. `advise`: always.
-DisclosureMode = Literal["off", "enforce", "on-error", "advise"]
+# fit; otherwise the error is its description.
+DisclosureMode = Literal["off", "enforce", "on-error"]
 
 
 def _no_op() -> None:
@@ -124,7 +124,7 @@ class LouverMiddleware:
             with `strict` only clients that declare the extension get them.
         exact: Whether each tool's `_meta` holds the exact output schema, which doubles the list.
         disclosure: `off` lists tools in full, all others by a summary. `enforce` runs a tool only after its caller
-            has read the full description, `on-error` if the arguments fit it, `advise` always.
+            has read the full description, `on-error` if the arguments fit it.
         descriptions: A folder of `<tool>.json`, which extend the descriptions, and name words to find the tools by.
         keys: Secrets of 32 bytes or more, the same for all workers that serve the same clients.
         reads_per_minute: Description reads allowed per caller and minute.
@@ -283,7 +283,6 @@ class LouverMiddleware:
             files,
             self._grants,
             ReadLimits(self._reads_per_minute),
-            on_error=self._disclosure == "on-error",
         )
 
     def _search(self, files: DescriptionFiles) -> Search:

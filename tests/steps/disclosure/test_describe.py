@@ -55,7 +55,7 @@ async def test_a_description_has_the_complete_schemas_and_what_its_file_adds(era
     async with connect(build_server(), era) as wire:
         listed = (await wire.tools())["search_orders"]
     file = json.loads((DESCRIPTIONS / "search_orders.json").read_text("utf-8"))
-    async with attached(build_server(), era, disclosure="advise", descriptions=DESCRIPTIONS) as wire:
+    async with attached(build_server(), era, disclosure="on-error", descriptions=DESCRIPTIONS) as wire:
         described = (await descriptions(wire, "search_orders"))["search_orders"]
     assert described == {
         "name": "search_orders",

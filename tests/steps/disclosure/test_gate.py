@@ -91,16 +91,6 @@ async def test_the_url_in_the_refusal_leads_to_the_call(profiles, era):
         assert not required(await wire.call("get_profile", grants_in(described)))
 
 
-async def test_advising_lets_everybody_pass(profiles, era):
-    """DISCLOSURE, modes: a minimal list, no gate."""
-    async with attached(profiles.server, era, disclosure="advise") as wire:
-        assert (await wire.tools())["get_profile"]["inputSchema"] == {"type": "object", "properties": {}}
-        assert (await wire.call("get_profile", {"user_id": 1}))["structuredContent"] == PROFILE
-        described, result = await read(wire, f"{URI}?tools=get_profile")
-    assert "grant" not in described["get_profile"]["inputSchema"]["properties"]
-    assert "dev.louver/grant" not in result["_meta"]
-
-
 NUMBERED = {"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]}
 
 
@@ -213,7 +203,7 @@ def telling(**tools):
 OBJECT = {"type": "object", "properties": {"a": {"type": "integer"}}}
 
 
-@pytest.mark.parametrize("mode", ["enforce", "advise"])
+@pytest.mark.parametrize("mode", ["enforce", "on-error"])
 async def test_a_grant_is_taken_off_before_the_tool(era, mode):
     """DISCLOSURE: always, wherever it stands, whatever it is; the rest of the call stays."""
     server, given = telling(t=OBJECT)

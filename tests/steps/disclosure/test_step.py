@@ -143,7 +143,7 @@ async def every_page(wire):
     return names
 
 
-@pytest.mark.parametrize("mode", ["enforce", "advise"])
+@pytest.mark.parametrize("mode", ["enforce", "on-error"])
 async def test_the_capability_says_where_and_whether_it_is_enforced(profiles, era, mode):
     """WIRE: `extensions["dev.louver/disclosure"]`; that of projection stays beside it."""
     async with attached(profiles.server, era, disclosure=mode) as wire:
@@ -206,8 +206,8 @@ async def test_the_resource_tells_how_it_is_used(profiles, era):
 
 
 async def test_where_nothing_is_enforced_no_consequence_is_told(profiles, era):
-    """Ours: mode `advise`."""
-    async with attached(profiles.server, era, disclosure="advise") as wire:
+    """Ours: mode `on-error`."""
+    async with attached(profiles.server, era, disclosure="on-error") as wire:
         said = (await wire.request("resources/list"))["resources"][0]["description"]
         listed = (await wire.tools())[OURS]["description"]
     for text in (said, listed):
@@ -266,7 +266,7 @@ async def test_off_is_as_if_there_were_no_such_thing(profiles, era):
 
 def test_a_mode_that_is_none_is_refused():
     """Ours."""
-    with pytest.raises(LouverError, match="'disclosure' is one of 'off', 'enforce', 'on-error', 'advise', not 'on'"):
+    with pytest.raises(LouverError, match="'disclosure' is one of 'off', 'enforce', 'on-error', not 'on'"):
         louver.attach(Server("s"), disclosure="on")
 
 

@@ -245,5 +245,5 @@ def test_a_listing_that_is_none_is_refused():
     """Ours: and the server stays as it was."""
     server = Server("s")
     with pytest.raises(LouverError, match="'listing' is one of 'relaxed', 'omit', 'strict', not 'relax'"):
-        louver.attach(server, listing="relax", disclosure="advise")
+        louver.attach(server, listing="relax", disclosure="on-error")
     louver.attach(server, listing="omit")

@@ -172,7 +172,7 @@ def _gated(context: Context) -> list[Tool]:
 
 def _must_enforce(context: Context) -> None:
     if members(context.extensions.get(DISCLOSURE)).get("enforced") is False:
-        raise NotOffered("the target advises, and does not enforce")
+        raise NotOffered("the target does not enforce")
 
 
 def _must_be_closed(answer: TargetResponse, name: str) -> None:

@@ -24,18 +24,11 @@ if TYPE_CHECKING:
 
 
 class Gate:
-    """Admits calls: by grants, if there are any; with `on_error`, those with arguments that fit the description."""
+    """Admits calls by grants; without any, those with arguments that fit the description."""
 
-    def __init__(
-        self,
-        grants: Grants | None,
-        envelope: Callable[[Request], dict[str, Any]],
-        *,
-        on_error: bool = False,
-    ) -> None:
+    def __init__(self, grants: Grants | None, envelope: Callable[[Request], dict[str, Any]]) -> None:
         self._grants = grants
         self._envelope = envelope
-        self._on_error = on_error
 
     async def call(
         self, described: Described | None, request: Request, call_next: Next, *, is_for_model: bool
@@ -45,7 +38,7 @@ class Gate:
         if described is not None and not self._admits(described, grants, request):
             error = ToolDescriptionRequired(described.name, uri_of(described.name))
             return error_result(error, self._envelope(request))
-        if self._on_error and described is not None:
+        if self._grants is None and described is not None:
             arguments = inner.params.get("arguments")
             problem = described.mismatch({} if arguments is None else arguments)
             if problem is not None:

@@ -28,7 +28,6 @@ from louver.wire.names import (
     DESCRIPTIONS_TOOL,
     DESCRIPTIONS_URI,
     DISCLOSURE,
-    GRANT_ARGUMENT,
     SERVER,
 )
 from louver.wire.requests import check_request
@@ -48,7 +47,7 @@ _NOT_FOUND: Final = (-32602, -32002, METHOD_NOT_FOUND)  # error codes of servers
 
 
 class Disclosure:
-    """The middleware: routes each method to its handler; without `grants` it only advises."""
+    """The middleware: routes each method to its handler; without `grants` a description is read by an error."""
 
     def __init__(
         self,
@@ -58,18 +57,16 @@ class Disclosure:
         grants: Grants | None,
         read_limits: ReadLimits,
         *,
-        on_error: bool = False,
         hosts: Mapping[str, Host] = HOSTS,
         origins: ToolOrigins = ATTACHED_SERVER,
     ) -> None:
         self._server_info = server_info
-        self._on_error = on_error
-        self._texts = texts.ENFORCED if grants is not None else texts.ON_ERROR if on_error else texts.ADVISED
+        self._texts = texts.ON_ERROR if grants is None else texts.ENFORCED
         self._hosts = hosts
         self._enforced = grants is not None
         self._definitions = ToolDefinitions(files, origins)
         self._description_reader = DescriptionReader(self._definitions, grants, read_limits, self._envelope)
-        self._gate = Gate(grants, self._envelope, on_error=on_error)
+        self._gate = Gate(grants, self._envelope)
         self.methods = {
             "initialize": self._handshake,
             "server/discover": self._handshake,
@@ -128,7 +125,7 @@ class Disclosure:
             request, [tool for tool in tools if tool != READ_RESULT], first=first, last=last
         )
         # Hosts that load descriptions on demand themselves get the full list.
-        if self._on_error and host_of(client_name(request), self._hosts).defers:
+        if not self._enforced and host_of(client_name(request), self._hosts).defers:
             return {**result, "tools": tools}
         listed = await run_in_thread(tools, lambda: [*(described.listed for described in described_tools), *built_in])
         if is_end and not self._definitions.has(request, DESCRIPTIONS_TOOL):
@@ -145,9 +142,7 @@ class Disclosure:
             answer = await self._description_reader.call(request, call_next, is_for_model=is_for_model)
             if answer is not None:
                 return answer if recipient.is_program else await for_model(answer)
-        described = None
-        if self._enforced or self._on_error or GRANT_ARGUMENT in members(request.params.get("arguments")):
-            described = await self._definitions.find(name, request, call_next)
+        described = await self._definitions.find(name, request, call_next)
         answer = await self._gate.call(described, request, call_next, is_for_model=is_for_model)
         return answer if recipient.is_program else await for_model(answer)
 

@@ -12,15 +12,12 @@ from louver.core.cached import cached_property
 from louver.limits import MAX_TOOLS_READ
 from louver.wire.names import DESCRIPTIONS_PROMPT, DESCRIPTIONS_TOOL, DESCRIPTIONS_URI, GRANT_ARGUMENT
 
-_ADVICE = f"""\
+_INSTRUCTIONS = f"""\
 The tools of this server are listed with a summary each. Use them in two steps.
 1. Choose a tool by its summary in the list of tools. Summaries are enough for that: read nothing to choose.
 2. Before you call a tool for the first time, read its full description, which has its parameters: call \
 {DESCRIPTIONS_TOOL} with {{"tools": ["TOOL_NAME"]}}, or read the resource {DESCRIPTIONS_URI}?tools=TOOL_NAME.
-Never read the resource without naming tools. Names are those of the list, exactly."""
-
-_INSTRUCTIONS = f"""\
-{_ADVICE}
+Never read the resource without naming tools. Names are those of the list, exactly.
 If a description has a parameter {GRANT_ARGUMENT}, copy its value into the call. If a call answers \
 TOOL_DESCRIPTION_REQUIRED, read the tool's description (again) and repeat the call."""
 
@@ -96,7 +93,6 @@ ENFORCED = Texts(
     "A tool whose description was not read answers TOOL_DESCRIPTION_REQUIRED and does not run.",
     _AUTHORISES,
 )
-ADVISED = Texts(_ADVICE, "A call of a tool whose description was not read has to guess its parameters.")
 ON_ERROR = Texts(_ON_ERROR_INSTRUCTIONS, "A call with arguments that do not fit is answered with the description.")
 
 # the prompt in `prompts/list`
