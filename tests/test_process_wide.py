@@ -17,7 +17,6 @@ CHANGES = {
 
 OWN_PROCESSES = {
     "louver.cli": "the command's",
-    "louver.team.workers": "those of `louver serve --workers`",
     "louver.lua.confine": "a child's that runs scripts",
     "louver.lua.fork_server": "of whose forks run scripts",
 }

@@ -23,8 +23,6 @@ EXPECTED = {
     "team.login.flow:prepare": None,
     "team.replicas:prepare": None,
     "team.replicas:Replicas": "gateway.front.replicas:Replicas",
-    "team.workers:ServingWorker": "cli.commands.serve:ServingWorker",
-    "team.workers:Workers": None,
     "team.metrics_endpoint:serve_metrics": None,
     "desk.ui.api:PageApi": None,
     "desk.ui.page:PageFiles": None,

@@ -38,7 +38,6 @@ SCENARIOS = (
     "lua",
     "processes",
     "growth",
-    "workers",
     "soak",
 )
 """The modules, in the order in which they run."""

@@ -130,10 +130,6 @@ and one that was put back would make it last for longer."""
 EXPIRY_LOOK_S = 30.0
 """How often it is looked whether the token of an open stream has expired, in seconds: clocks jump, machines sleep."""
 
-MAX_WORKERS = 64
-WORKER_RESTART_S = 0.5
-"""Worker processes, and the pause before one that has died is started again, in seconds."""
-
 STATE_ANSWER_S = 2.0
 """How long a store of state that replicas share may take to answer, in seconds. One next door takes a millisecond."""
 
@@ -233,7 +229,7 @@ READS_PER_MINUTE = 120
 """Reads of descriptions by one caller in a minute, by default. A task takes one or two."""
 
 DEFINITIONS_S = 60.0
-"""How long a server's list stays valid without a notification, in seconds: those of another worker are not received."""
+"""How long a server's list stays valid without a notification, in seconds: others' are not received."""
 
 KEPT_OVER_BYTES = 100_000
 """Size over which an answer is stored instead of sent, in bytes of JSON, by default."""

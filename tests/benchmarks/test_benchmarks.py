@@ -299,18 +299,6 @@ def test_sizing_has_the_figures_of_the_run(page):
         assert any(f"| {' | '.join(counts)} |" in line for line in lines), counts
 
 
-def test_the_page_has_the_figures_of_workers():
-    """*Ours*: `performance-workers.json`."""
-    page = (DOCS / "explanation" / "performance.md").read_text(encoding="utf-8")
-    *calls, memory = results.read(DOCS / "explanation" / "performance-workers.json")["workers"]
-    for group in calls:
-        one, *more = (group.median(name) for name in ("1 worker", "2 workers", "4 workers"))
-        cells = [figures.figure(one, group.unit), *(figures.ratio(each / one) for each in more)]
-        assert f"| {' | '.join(cells)} |" in page
-    cells = [figures.figure(row.median, memory.unit) for row in memory.rows]
-    assert f"| {' | '.join(cells)} |" in page
-
-
 def test_the_how_tos_have_the_figures_of_the_run():
     """*Ours*: what a page recommends rests on `performance-sessions.json`."""
     found = results.read(DOCS / "explanation" / "performance-sessions.json")["sessions"]

@@ -167,6 +167,7 @@ def test_what_cannot_be_done_is_refused_with_status_2_and_nothing_on_standard_ou
         ("tools http://a/mcp?key=T1", "name the URL of a server by --url"),
         ("serve --confg g.json", "unknown option '--confg': did you mean '--config'?"),
         ("serve --url=http://a --qx=T1", "unknown option '--qx': 'louver serve --help' lists them"),
+        ("serve --workers 2 --example", "--workers is gone: a second process behind a proxy serves more"),
         ("serve --exmple", "unknown option '--exmple': did you mean '--example'?"),
         ("serve --exposure minimul --example", "argument --exposure: there is no 'minimul': did you mean 'minimal'?"),
         ("call x --inclde T1", "unknown option '--inclde': did you mean '--include'?"),

@@ -160,7 +160,7 @@ def test_a_name_that_is_no_host_is_refused(name):
 @pytest.mark.parametrize("option", [["--no-auth"], ["--allowed-host", "mcp.lan"]])
 def test_over_stdio_there_is_nobody_to_be_let_in(option):
     """Ours: an option that does nothing is told."""
-    assert "--no-auth, --allowed-host, --access-log and --workers need --http" in refused("--example", *option)
+    assert "--no-auth, --allowed-host and --access-log need --http" in refused("--example", *option)
 
 
 def test_a_refusal_does_not_open_the_servers(tmp_path):

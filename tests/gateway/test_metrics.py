@@ -13,7 +13,6 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from fixtures.command import louver
-from fixtures.failsafe import until
 from fixtures.stores import free_port
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import config, fixture, serving
@@ -109,21 +108,11 @@ async def test_prometheus_accepts_them(served):
     assert await asyncio.to_thread(checked_by, promtool, text_of(served)) == ""
 
 
-async def test_each_worker_has_a_port(tmp_path):
-    options = config(tmp_path, {"records": fixture("records", isolation="shared")})
-    port = free_port(with_next=True)
-    with serving(*options, "--workers", "2", "--metrics", f"127.0.0.1:{port}") as served:
-        for number in range(2):
-            served.metrics = f"http://127.0.0.1:{port + number}/metrics"
-            await until(lambda: is_up(served))
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--metrics", "here"], "--metrics takes HOST:PORT"),
-        (["--http", "127.0.0.1:0", "--workers", "2", "--metrics", "127.0.0.1:65535"], "65535 is too high for so many"),
-        (["--metrics", "127.0.0.1:1", "--example"], "--metrics, --workers and --access-log are for servers"),
+        (["--metrics", "127.0.0.1:1", "--example"], "--metrics and --access-log are for servers"),
     ],
 )
 def test_what_cannot_be_served_is_refused(options, message):

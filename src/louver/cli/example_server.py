@@ -53,7 +53,7 @@ def serve_over_http(server: MCPServer, listener: HttpListener) -> None:
         allowed_origins=[f"http://{host}:*" for host in LOOPBACK],
     )
     app = listener.guard(server.streamable_http_app(transport_security=security))
-    with listener.sockets[0] as socket:
+    with listener.socket as socket:
         asyncio.run(serve(app, socket, ready=listener.report, end_streams=_no_streams, close_upstreams=_no_upstreams))
 
 

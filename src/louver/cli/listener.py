@@ -44,7 +44,7 @@ class HttpListener:
     address: ListenAddress
     hosts: tuple[str, ...]  # allowed besides loopback
     auth: Auth | LocalToken | None
-    sockets: tuple[socket.socket, ...]  # accept connections already, one for each worker
+    socket: socket.socket  # accepts connections already
     page: Page = "off"
     has_access_log: bool = False  # on standard output
 
@@ -54,7 +54,7 @@ class HttpListener:
         hosts = (*address.allowed_hosts(arguments.allowed_host), *(() if auth is None else auth.allowed_hosts))
         if arguments.no_auth:
             address.check_no_auth(auth=auth is not None)
-        bound = _bind(address, arguments.workers)
+        bound = bind_socket(address.host, address.port)
         page: Page = "served" if arguments.ui else "off"
         needed = auth if auth is not None or arguments.no_auth else _token(arguments, address, bound)
         return cls(address, hosts, needed, bound, page, arguments.access_log)
@@ -62,7 +62,7 @@ class HttpListener:
     @classmethod
     def open_local(cls, arguments: Namespace, address: ListenAddress) -> HttpListener:
         """The listener of `louver ui`, with the token of this machine whatever the configuration says of clients."""
-        bound = _bind(address, workers=1)
+        bound = bind_socket(address.host, address.port)
         return cls(address, (), _token(arguments, address, bound), bound, "shown")
 
     @property
@@ -135,17 +135,7 @@ class HttpListener:
             _report(f"clients need the token in {token.file}")
 
     def _url(self, host: str) -> str:
-        return f"http://{host}:{self.sockets[0].getsockname()[1]}"
-
-
-def _bind(address: ListenAddress, workers: int) -> tuple[socket.socket, ...]:
-    first = bind_socket(address.host, address.port)
-    if workers == 1:
-        return (first,)
-    # It has shown that no other gateway has the port: one with workers would share it with these.
-    port = first.getsockname()[1]
-    first.close()
-    return tuple(bind_socket(address.host, port, shared=True) for _ in range(workers))
+        return f"http://{host}:{self.socket.getsockname()[1]}"
 
 
 def _is_terminal() -> bool:
@@ -159,13 +149,12 @@ def _report(message: str) -> None:
         terminal.print_stderr(message)
 
 
-def _token(arguments: Namespace, address: ListenAddress, bound: tuple[socket.socket, ...]) -> LocalToken:
+def _token(arguments: Namespace, address: ListenAddress, bound: socket.socket) -> LocalToken:
     # After the socket: a start that fails at it would make a token and print it nowhere.
     try:
         return local_token(_token_folder(), [address.host, address.port, *_served(arguments)])
     except InvalidInput:
-        for each in bound:
-            each.close()
+        bound.close()
         raise
 
 

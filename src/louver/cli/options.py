@@ -6,14 +6,11 @@ help. An option has its usage too: `--yes`, `--http HOST:PORT`, `--apply [HOST]`
 
 from __future__ import annotations
 
-import re
-from argparse import ArgumentTypeError
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from louver import __version__
 from louver.cli.parser import SEPARATOR, Parser, one_of
-from louver.limits import MAX_WORKERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -90,12 +87,6 @@ def _by(*choices: str) -> Option:
     return _option("--by", "one row for each of these (default: tool)", choices=choices, default="tool")
 
 
-def _workers(text: str) -> int:
-    if not re.fullmatch(r"[1-9][0-9]?", text) or int(text) > MAX_WORKERS:
-        raise ArgumentTypeError(f"expected a number from 1 to {MAX_WORKERS}, not {text[:80]!r}")
-    return int(text)
-
-
 _COMMAND_LINE = "the command that starts the server, with its arguments, at the end of the line"
 _HEADER = "send this header to the URL (repeatable); no secrets, since other users can see them"
 _SERVER_OPTIONS = (
@@ -147,7 +138,6 @@ COMMANDS = (
                 _option("--stdio", "serve one client over standard streams (default)"),
                 _option("--http HOST:PORT", "serve many clients over Streamable HTTP at /mcp; port 0: any free port"),
             ),
-            _option("--workers N", "serve over HTTP with so many processes (default: 1)", type=_workers, default=1),
             _option("--no-auth", "admit clients without a token (loopback only)"),
             _option("--allowed-host HOST ...", "also accept this name in the Host header (repeatable)"),
             _option("--ui", "also serve a page at /ui, to look at answers in a browser"),
@@ -162,7 +152,7 @@ COMMANDS = (
             ),
             _option("--ready-views", "shorten the answers of well-known servers with the shipped views"),
         ),
-        _option("--metrics HOST:PORT", "serve /metrics for Prometheus there; each worker has the next port"),
+        _option("--metrics HOST:PORT", "serve /metrics for Prometheus there"),
         _option("--access-log", "print a line of JSON for each HTTP request on standard output"),
         _option("--log", "log format (default: text)", choices=("text", "json"), default="text"),
         more="Agents connect to the gateway. Their calls can name the fields that they need.",

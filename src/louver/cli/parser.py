@@ -32,6 +32,9 @@ _SHOWN = 80  # characters of a wrong word
 GONE = {
     "completion": "'louver --help' lists the commands",
 }
+GONE_OPTIONS = {
+    "--workers": "a second process behind a proxy serves more, with 'state' and 'keys' as replicas have them",
+}
 _UNITS = {"d": 86_400, "h": 3600, "m": 60}
 
 
@@ -107,6 +110,8 @@ class Parser(argparse.ArgumentParser):
     def _unknown(self, word: str) -> str:
         # Without the value that an option may hold: `--token=...`, `-p...`.
         name = word[:2] if word[1:2] != "-" else word.partition("=")[0]
+        if name in GONE_OPTIONS:
+            return f"{name} is gone: {GONE_OPTIONS[name]}"
         near = nearest(name, self._option_string_actions.keys() - {SEPARATOR}, 1)
         return f"unknown option {name!r}: " + meant(near, f"'{self.prog} --help' lists them")
 

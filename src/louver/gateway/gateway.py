@@ -82,7 +82,6 @@ class Replica(NamedTuple):
 
     keys: tuple[str, ...]  # that they share; empty if it is alone
     url: str  # where the others reach it; empty if they cannot
-    urls: frozenset[str] | None = None  # of all of them; `None`: any that is sealed with the keys
 
 
 class Gateway:
@@ -113,11 +112,9 @@ class Gateway:
         on_opened: Callable[[], None] = lambda: None,  # called when a client has opened the gateway
         can_reload: bool = False,  # a reload may come: announce that lists can change
         catalogues: Path | None = None,  # folder for kept catalogues; `None`: upstreams are waited for
-        replica: Replica | None = None,  # one of several processes, instead of what the configuration says
         savings: Path | None = None,  # file for counters of savings, unless the configuration has the setting
         logins: Path | None = None,  # folder for logins at servers, unless they are in a shared state
     ) -> None:
-        self._replica = replica
         self._exposure: Exposure | None = exposure
         self._execute = execute
         self._ready_views = ready_views
@@ -137,9 +134,8 @@ class Gateway:
         shared = self._state.shared
 
         def plug_in_logins() -> PluggedLogins:
-            servers, is_worker = lambda: self._config.upstreams, replica is not None
             plugged = plugged_in("team.login.gateway_logins:GatewayLogins")
-            return plugged(config, shared, logins, servers, is_worker=is_worker)
+            return plugged(config, shared, logins, lambda: self._config.upstreams)
 
         has_store = logins is not None or (shared is not None and bool(config.keys))
         self._logins = Logins(plug_in_logins, has_store=has_store)
@@ -191,9 +187,7 @@ class Gateway:
     @property
     def replica(self) -> Replica:
         """This gateway among its replicas, by the configuration in force."""
-        if self._replica is None:
-            return Replica(self._config.keys, self._config.replica_url)
-        return self._replica._replace(keys=self._config.keys)
+        return Replica(self._config.keys, self._config.replica_url)
 
     def tag_pending_calls(self, tag: Callable[[], str]) -> None:
         """Begin the states of calls that wait for a client with a tag, by which other replicas find them."""
@@ -349,7 +343,7 @@ class Gateway:
         retained = self._pipeline.retained_for(config)
         use = self._records.switch(config)
         self._state.reconfigure(config)
-        self._upstreams.reconfigure(config, self._max_processes(config))
+        self._upstreams.reconfigure(config, config.max_processes or max_processes())
         self._config = config
         self._files = files
         self._dispatcher = Dispatcher(
@@ -385,18 +379,12 @@ class Gateway:
         upstreams = config.upstreams
         if self._ready_views:
             upstreams = tuple(replace(each, ready_views=True) for each in upstreams)
-        keys = config.keys or (() if self._replica is None else self._replica.keys)
-        return replace(config, upstreams=upstreams, exposure=exposure, execute=execute, keys=keys)
+        return replace(config, upstreams=upstreams, exposure=exposure, execute=execute)
 
     def _server_name(self, upstream: str) -> str | None:
         """The name in an upstream's `serverInfo`, once it has been opened."""
         found = self.upstreams.get(upstream)
         return None if found is None else found.server_name
-
-    def _max_processes(self, config: Config) -> int:
-        """How many processes of servers may run: workers share the machine."""
-        workers = 1 if self._replica is None or self._replica.urls is None else len(self._replica.urls)
-        return max(1, (config.max_processes or max_processes()) // workers)
 
     async def state_of(self, config: model.UpstreamConfig) -> UpstreamState:
         """Open an upstream of the configuration, if it is available, and report its state."""

@@ -159,8 +159,7 @@ class Replicas:
         return FORWARDED_HEADER not in exchange.headers and await self._forward_to(self._url_in(state), exchange, body)
 
     async def _forward_to(self, url: str | None, exchange: HttpExchange, body: bytes) -> bool:
-        replica = self._gateway.replica
-        if not url or url == replica.url or (replica.urls is not None and url not in replica.urls):
+        if not url or url == self._gateway.replica.url:
             return False
         return await self._connections().forward(exchange, url, body)
 

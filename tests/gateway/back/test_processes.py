@@ -26,7 +26,7 @@ from louver.gateway.clients import client as client_module
 from louver.gateway.clients.client import GatewayCaller
 from louver.gateway.config.read import as_config
 from louver.gateway.front.sessions import HTTP_SESSION_IDLE_S
-from louver.gateway.gateway import Gateway, Replica
+from louver.gateway.gateway import Gateway
 from louver.gateway.in_process import sdk_server
 from louver.limits import UNUSED_S
 from steps.wire import connect
@@ -294,11 +294,8 @@ def test_the_isolation_of_all_servers_is_set_once():
     assert [each.isolation for each in upstreams] == ["shared", "session"]
 
 
-def test_workers_share_the_processes_that_there_may_be():
-    config = as_config({**SERVERS, "louver": {"maxProcesses": 10}})
-    workers = Replica((), "", frozenset({"a", "b", "c"}))
-    assert Gateway(config)._upstreams.processes.limit == 10
-    assert Gateway(config, replica=workers)._upstreams.processes.limit == 3
+def test_a_setting_bounds_the_processes_that_there_may_be():
+    assert Gateway(as_config({**SERVERS, "louver": {"maxProcesses": 10}}))._upstreams.processes.limit == 10
 
 
 # With real processes

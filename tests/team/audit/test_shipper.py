@@ -151,7 +151,7 @@ async def test_a_process_that_is_killed_while_it_ships_loses_and_repeats_nothing
 
 
 async def test_processes_that_share_a_file_ship_each_record_once(arriving, audit, tmp_path, caplog):
-    """`--workers`: one file of records, and a shipper in each process."""
+    """Ours: one file of records, and a shipper in each process."""
     file = tmp_path / "audit.db"
     async with (
         shipping(file, arriving.destination()),

@@ -7,7 +7,6 @@ import sys
 import threading
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -116,22 +115,6 @@ async def test_a_reload_opens_again_with_the_same_logins_until_they_are_for_all(
         await gateway.reconfigure(config_of(url, oauth=OAuthSettings()))
         with pytest.raises(LoginRequired, match="louver login --config FILE --server tracker"):
             await session_of(tracker, "ann")
-
-
-async def test_workers_share_the_logins_under_way_or_there_are_none(tmp_path):
-    """Step 19: a link was known to the worker that had made it alone, and a browser gets to any."""
-    with stores.redis() as store, at_a_url("sdk_authorization") as url:
-        workers = partial(gateway_of, tmp_path, {"tracker": url}, "--workers", "3")
-        with pytest.raises(AssertionError, match="expected 'state' with 'keys', where workers share"), workers():
-            pass
-        with workers(state=store.url, keys=["k" * 32]) as served:
-            async with bearing(served.url, "t-ann") as client, Visitor() as visitor:
-                for each in (client, visitor):
-                    each.client.headers["connection"] = "close"
-                link = await link_of(client)
-                assert {(await visitor.client.get(link)).status_code for _ in range(9)} == {200}
-                await visitor.log_in(link)
-                assert len({await whose(client) for _ in range(9)}) == 1
 
 
 async def test_any_replica_takes_the_browser_back_and_uses_the_login(tmp_path):

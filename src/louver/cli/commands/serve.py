@@ -20,10 +20,10 @@ from errno import EBADF
 from fcntl import F_GETFL, fcntl
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from louver.cli import logs, servers, upstreams
-from louver.cli.listen_address import MAX_PORT, ListenAddress
+from louver.cli.listen_address import ListenAddress
 from louver.cli.process import CATALOGUES, LOGINS, SAVINGS, by_signal, state
 from louver.concurrency import stalls
 from louver.errors import InvalidInput, LouverError
@@ -34,7 +34,6 @@ from louver.seams import plugged_in
 from louver.steps.request import Identity
 
 if TYPE_CHECKING:
-    import socket
     from argparse import Namespace
     from collections.abc import AsyncGenerator, Callable, Coroutine
 
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from louver.gateway.config.auth import Auth
     from louver.gateway.config.model import Config
     from louver.gateway.config.reload import ConfigFile
-    from louver.gateway.gateway import Replica
 
 FOLLOWED_S = 1.0
 """How often the configuration file is checked for changes, in seconds."""
@@ -51,30 +49,11 @@ FOLLOWED_S = 1.0
 logger = logging.getLogger(__name__)
 
 
-class ServingWorker(Protocol):
-    """One of the processes of `--workers`, seen by itself."""
-
-    @property
-    def number(self) -> int: ...
-
-    @property
-    def socket(self) -> socket.socket: ...
-
-    @property
-    def replica(self) -> Replica: ...
-
-    def end_with_parent(self, end: Callable[[], None]) -> None:
-        """Call `end` if the process that starts workers dies."""
-        ...
-
-
 def run(arguments: Namespace) -> int:
     """Serve until the client disconnects, or until a signal ends the process."""
     address = None if arguments.http is None else ListenAddress.read(arguments.http)
     metrics = None if arguments.metrics is None else ListenAddress.read(arguments.metrics, "--metrics")
     _check_over_http(arguments)
-    if metrics is not None and metrics.port + arguments.workers - 1 > MAX_PORT:
-        raise InvalidInput(f"--metrics has a port for each of the --workers: {metrics.port} is too high for so many")
     if address is None and fcntl(1, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         # Standard output was closed, so no client could be answered.
         raise OSError(EBADF, os.strerror(EBADF))
@@ -84,8 +63,6 @@ def run(arguments: Namespace) -> int:
         return 0
     logs.configure(arguments.log)
     file, config = configuration(arguments)
-    if arguments.workers > 1 and config.replica_url:
-        raise InvalidInput("--workers has processes that share one address: leave out 'replicaUrl', or --workers")
     listener = _listener(arguments, address, config.auth)
     set_up_process()
     make_gateway = partial(
@@ -100,12 +77,10 @@ def run(arguments: Namespace) -> int:
         savings=state(SAVINGS),
         logins=state(LOGINS),
     )
-    if metrics is not None and arguments.workers == 1:
+    if metrics is not None:
         _serve_metrics(metrics)
     if listener is None:
         stalls.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
-    elif arguments.workers > 1:
-        return _serve_by_workers(make_gateway, file, listener, arguments.workers, metrics)
     else:
         stalls.run(gateway_over_http(make_gateway, file, listener))
     return 0
@@ -113,11 +88,10 @@ def run(arguments: Namespace) -> int:
 
 def _check_over_http(arguments: Namespace) -> None:
     """Refuse options that only serving over HTTP knows."""
-    over_http = (arguments.no_auth, arguments.allowed_host, arguments.access_log, arguments.workers > 1)
+    over_http = (arguments.no_auth, arguments.allowed_host, arguments.access_log)
     if arguments.http is None and any(over_http):
         raise InvalidInput(
-            "--no-auth, --allowed-host, --access-log and --workers need --http: "
-            "over stdio only the parent process is served"
+            "--no-auth, --allowed-host and --access-log need --http: over stdio only the parent process is served"
         )
     if arguments.ui and (arguments.http is None or arguments.no_auth):
         raise InvalidInput("--ui needs --http, without --no-auth: the page calls tools, so its users need a token")
@@ -133,10 +107,8 @@ def _check_for_example(arguments: Namespace) -> None:
         )
     if arguments.ui:
         raise InvalidInput("the page is for servers behind the gateway: louver ui -- louver serve --example")
-    if arguments.metrics is not None or arguments.workers > 1 or arguments.access_log:
-        raise InvalidInput(
-            "--metrics, --workers and --access-log are for servers behind the gateway: the example is one process"
-        )
+    if arguments.metrics is not None or arguments.access_log:
+        raise InvalidInput("--metrics and --access-log are for servers behind the gateway: the example is one process")
     if arguments.ready_views:
         raise InvalidInput("ready views are for servers behind the gateway: the example has its own views")
 
@@ -186,46 +158,20 @@ async def _gateway_over_stdio(
 
 
 async def gateway_over_http(
-    make_gateway: Callable[..., Gateway],
-    file: ConfigFile | None,
-    listener: HttpListener,
-    worker: ServingWorker | None = None,
+    make_gateway: Callable[..., Gateway], file: ConfigFile | None, listener: HttpListener
 ) -> None:
     from louver.gateway.front.http import serve
 
-    sockets = listener.sockets if worker is None else (listener.sockets[worker.number], worker.socket)
-    is_reporting = worker is None or worker.number == 0
-
-    def ready(end: Callable[[], None]) -> None:
-        (listener.report if is_reporting else by_signal)(end)
-        if worker is not None:
-            worker.end_with_parent(end)
-
     with ExitStack() as lifetime:
-        for each in sockets:
-            lifetime.enter_context(each)
-        gateway = make_gateway(single_client=False, replica=None if worker is None else worker.replica)
+        lifetime.enter_context(listener.socket)
+        gateway = make_gateway(single_client=False)
         async with _gateway_lifetime(gateway, file) as exit_stack:
             app = listener.app(gateway, lifetime)
-            reports = _report_and_freeze(gateway) if is_reporting else _open_and_freeze(gateway)
-            await exit_stack.enter_async_context(_background_task(reports))
+            await exit_stack.enter_async_context(_background_task(_report_and_freeze(gateway)))
             end_streams = gateway.listen_streams.close
-            await serve(app, *sockets, ready=ready, end_streams=end_streams, close_upstreams=exit_stack.aclose)
-
-
-def _serve_by_workers(
-    make_gateway: Callable[..., Gateway],
-    file: ConfigFile | None,
-    listener: HttpListener,
-    count: int,
-    metrics: ListenAddress | None,
-) -> int:
-    def serve(worker: ServingWorker) -> None:
-        if metrics is not None:
-            _serve_metrics(replace(metrics, port=metrics.port + worker.number))
-        stalls.run(gateway_over_http(make_gateway, file, listener, worker))
-
-    return plugged_in("team.workers:Workers")(count, serve).run()
+            await serve(
+                app, listener.socket, ready=listener.report, end_streams=end_streams, close_upstreams=exit_stack.aclose
+            )
 
 
 def _serve_metrics(address: ListenAddress) -> None:
@@ -268,10 +214,6 @@ async def _background_task(work: Coroutine[Any, Any, None]) -> AsyncGenerator[No
 
 async def _report_and_freeze(gateway: Gateway) -> None:
     await _report_upstreams(gateway)
-    await _open_and_freeze(gateway)
-
-
-async def _open_and_freeze(gateway: Gateway) -> None:
     await gateway.open()
     # These objects stay: exclude them from the garbage collections that large answers cause.
     gc.freeze()

@@ -31,14 +31,12 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-def bind_socket(host: str, port: int, *, shared: bool = False) -> socket.socket:
-    """A socket that accepts connections; a shared one leaves some to the others at its address."""
+def bind_socket(host: str, port: int) -> socket.socket:
+    """A socket that accepts connections."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol is explicit because asyncio sets TCP_NODELAY only then.
     sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if shared:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         sock.bind((host, port))
     except OSError as error:
@@ -50,7 +48,8 @@ def bind_socket(host: str, port: int, *, shared: bool = False) -> socket.socket:
 
 async def serve(
     app: ASGIApp,
-    *sockets: socket.socket,
+    sock: socket.socket,
+    *,
     ready: Callable[[Callable[[], None]], None],
     end_streams: Callable[[], None],
     close_upstreams: Callable[[], Awaitable[None]],
@@ -76,7 +75,7 @@ async def serve(
     )
     stop = asyncio.Event()
     ready(stop.set)
-    serving = asyncio.create_task(server.serve(sockets=[*sockets]))
+    serving = asyncio.create_task(server.serve(sockets=[sock]))
     stopping = asyncio.create_task(stop.wait())
     try:
         await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)

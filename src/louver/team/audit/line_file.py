@@ -41,7 +41,7 @@ class LineFile:
     def _append(self, spool: str, select: Callable[[LastRecord | None], list[SpooledRecord]]) -> None:
         descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o600)
         with open(descriptor, "r+b") as file:
-            # Workers on one machine have the spool in common.
+            # Processes of one machine may have the spool in common.
             fcntl.flock(file, fcntl.LOCK_EX)
             records = select(_last_record(file, spool))
             file.seek(0, os.SEEK_END)

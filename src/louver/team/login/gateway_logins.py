@@ -35,10 +35,7 @@ class GatewayLogins:
         state: SharedState | None,
         folder: Path | None,
         servers: Callable[[], tuple[UpstreamConfig, ...]],  # of the configuration in force
-        *,
-        is_worker: bool = False,  # others at the same address get the requests of a login too
     ) -> None:
-        self._has_notes = not is_worker or (state is not None and bool(config.keys))
         self._servers = servers
         self._store = login_store(state, config.keys, folder)
         self._by_server: dict[str, ServerLogins] = {}
@@ -66,11 +63,6 @@ class GatewayLogins:
             raise InvalidConfig(
                 f"server {names[0]!r} has a login for each principal: expected 'auth' with a 'resource', and a folder "
                 "of the user or 'state' with 'keys', where logins are kept"
-            )
-        if not self._has_notes:
-            raise InvalidConfig(
-                f"server {names[0]!r} has a login for each principal, and a browser reaches any of the --workers: "
-                "expected 'state' with 'keys', where workers share what is under way, or one process"
             )
         # Lazy imports, as below: most gateways have no such server.
         from louver.team.login.flow import prepare
