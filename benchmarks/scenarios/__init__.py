@@ -40,6 +40,7 @@ SCENARIOS = (
     "growth",
     "workers",
     "soak",
+    "bad_peer",
 )
 """The modules, in the order in which they run."""
 

@@ -1,6 +1,6 @@
 """Clients that flood the gateway, or have it work: each of their kinds is one act, many of which go on at once.
 
-python -m gateway.bad_clients URL WIDTH KIND    so many at once, without end
+python -m gateway.bad_clients URL WIDTH KIND    so many at once, until SIGINT; prints the kind once it has begun
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import count
 
 import httpx2
 
+from fixtures.failsafe import until
 from gateway.raw import HANDSHAKE, INFO, raw
 from louver.wire.names import QUERY
 
@@ -122,8 +123,11 @@ class Hostile:
 
 
 async def main(url, width, kind):
+    bad = Hostile(url, int(width))
+    attacking = asyncio.create_task(bad.attack(kind))
+    await until(lambda: bad.acts)
     print(kind, flush=True)
-    await Hostile(url, int(width)).attack(kind)
+    await attacking
 
 
 if __name__ == "__main__":

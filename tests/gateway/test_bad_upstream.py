@@ -27,25 +27,11 @@ TESTS = Path(__file__).parents[1]
 SECONDS = 0.2
 DEEP_SECONDS = 3
 
-KINDS = {
-    "web": (*floods.MESSAGES, *floods.HTTP_ONLY),
-    "modern": (*floods.MESSAGES, *floods.HTTP_ONLY),
-    "pipe": (*floods.MESSAGES, *floods.STDIO_ONLY),
-}
-"""What each hostile upstream floods the gateway with."""
-
-
-def transport_of(kind, number):
-    """One over which a kind comes, in turn."""
-    found = [server for server, kinds in KINDS.items() if kind in kinds]
-    return found[number % len(found)]
-
-
 ATTACKS = [
-    *(pytest.param(server, kinds, SECONDS, id=server) for server, kinds in KINDS.items()),
+    *(pytest.param(server, kinds, SECONDS, id=server) for server, kinds in floods.SERVERS.items()),
     *(
-        pytest.param(transport_of(kind, number), [kind], DEEP_SECONDS, id=kind, marks=pytest.mark.deep)
-        for number, kind in enumerate(floods.TOOLS)
+        pytest.param(floods.server_of(kind), [kind], DEEP_SECONDS, id=kind, marks=pytest.mark.deep)
+        for kind in floods.TOOLS
     ),
 ]
 """Each kind for a short time, one after the other; and each alone, over one of the transports."""
@@ -69,7 +55,7 @@ def gateway(tmp_path_factory):
 
 
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
-@pytest.mark.parametrize("server", KINDS)
+@pytest.mark.parametrize("server", floods.SERVERS)
 async def test_a_ping_of_an_upstream_reaches_no_client(gateway, era, server):
     """TRUST.md, row 11: a 2026-07-28 client got `input_required`."""
     async with raw(gateway.url, era, capabilities=ASKED) as client:
