@@ -18,7 +18,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median, quantiles
-from subprocess import PIPE, Popen
+from subprocess import DEVNULL, PIPE, Popen
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -41,12 +41,13 @@ _TESTS = Path(__file__).parents[2] / "tests"
 _NICE = ["nice", "-n", "19", sys.executable]
 _TURNS = [sys.executable, "-m", "benchmarks.turns"]
 _RULE = {"name": "all", "allow": ["*"], "deny": ["**.ssn"]}
-_FLOODS = ("notifications", "initializes", "cancellations", "resumptions", "subscriptions", "heads", "bodies")
+_FLOODS = ("notifications", "cancellations", "resumptions", "subscriptions", "heads", "bodies", "initializes")
+"""Those of clients; the last leaves sessions behind."""
 _PEERS: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
     ("full", "broad"): {
         **{f"server, {kind}": ("flooded", floods.server_of(kind), "0.5", kind) for kind in floods.TOOLS},
-        **{f"client, {kind}": ("bad_clients", "20", kind) for kind in _FLOODS},
         **{f"client, {kind}": ("bad_clients", "4", kind) for kind in ("new_paths", "long_text")},
+        **{f"client, {kind}": ("bad_clients", "20", kind) for kind in _FLOODS},
     },
     ("minimal", "wordy"): {"client, descriptions": ("bad_clients", "4", "descriptions")},
     ("minimal", "broad"): {"client, white_space": ("bad_clients", "4", "white_space")},
@@ -130,7 +131,7 @@ def _config(stack: ExitStack, listed: str) -> dict[str, Any]:
 
 @contextmanager
 def _at_a_url(*arguments: str) -> Iterator[str]:
-    with Popen([*_NICE, *arguments], stdout=PIPE, text=True) as process:
+    with Popen([*_NICE, *arguments], stdout=PIPE, stderr=DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip()
