@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
+from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
@@ -75,13 +76,15 @@ def serving(*command: str) -> Iterator[Serving]:
 
 
 @contextmanager
-def louver(*arguments: str, has_tokens: bool = False) -> Iterator[Serving]:
+def louver(*arguments: str, has_tokens: bool = False, command: Sequence[str] = LOUVER) -> Iterator[Serving]:
     """Louver's gateway, as it is by default; without tokens, unless its configuration has them."""
-    command = [*LOUVER, "--http", "127.0.0.1:0", *(() if has_tokens else ("--no-auth",)), *arguments]
+    command = [*command, "--http", "127.0.0.1:0", *(() if has_tokens else ("--no-auth",)), *arguments]
     with subprocess.Popen(command, stderr=PIPE, text=True) as process:
         assert process.stderr is not None
         try:
             said = next(filter(None, (re.search(r"serving at (\S+)", line) for line in process.stderr)))
+            # What it logs afterwards has to be read, or it may wait for that.
+            Thread(target=process.stderr.read, daemon=True).start()
             yield Serving(said[1], process.pid)
         finally:
             process.terminate()

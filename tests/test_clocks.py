@@ -16,7 +16,6 @@ EXCEPT = {
     "tests/fixtures/growth.py": "costs in proportion to each other, in thread time",
     "tests/fixtures/stalls.py": "what a turn of the loop computes, in thread time",
     "tests/concurrency/test_stalls.py": "computes for so long",
-    "tests/gateway/bad_peer.py": "what one peer costs the others, in processor time of the gateway, looked at thrice",
     "tests/fixtures/hostile.py": "floods for so long",
     "tests/hosts/drivers/": "programs of foreign environments, which know nothing of ours",
     "tests/stock/suite.py": "a foreign suite, which has bounds of its own",

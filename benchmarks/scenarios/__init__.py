@@ -39,6 +39,7 @@ SCENARIOS = (
     "processes",
     "growth",
     "soak",
+    "bad_peer",
 )
 """The modules, in the order in which they run."""
 

@@ -42,6 +42,7 @@ def _quickly(monkeypatch):
     for name in ("CALLS", "MANY", "VERY_MANY"):
         monkeypatch.setattr(f"benchmarks.scenarios.gateway.{name}", 20)
     monkeypatch.setattr("benchmarks.scenarios.search.SIZES", (100, 200))
+    monkeypatch.setattr("benchmarks.scenarios.bad_peer.SECONDS", 0.02)
     monkeypatch.setattr("benchmarks.scenarios.processes.CLIENTS", 3)
     monkeypatch.setattr("benchmarks.scenarios.processes.BOUND", 10)
     monkeypatch.setattr("benchmarks.scenarios.processes.SDK_CLIENTS", 1)

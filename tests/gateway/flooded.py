@@ -1,6 +1,8 @@
 """Clients of both eras that call hostile tools for ever, in a process of their own: what floods them is a lot to read.
 
 python -m gateway.flooded URL SERVER SECONDS KIND...    each tool for so long, over and over, until SIGINT
+
+Each client prints a kind when it begins with it.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ async def call(url, era, server, kinds, seconds, stop):
     """Call the tools, whatever becomes of it."""
     async with raw(url, era, capabilities=ASKED, answers=ANSWERS) as client:
         for kind in cycle(kinds):
+            print(kind, flush=True)
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     while not stop.is_set():

@@ -8,22 +8,20 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import partial
-from itertools import count
+from contextlib import suppress
 
 import httpx2
 import pytest
 
 from fixtures.failsafe import FAILSAFE_S
+from gateway.bad_clients import HEADERS, Hostile, connections, initialize
 from gateway.bad_peer import withstand
 from gateway.front.auth.guarded import bearing, token_file
 from gateway.front.test_http import FEW_FILES, FILES, calling, events_of
 from gateway.gateways import LOUVER_ITSELF
-from gateway.raw import HANDSHAKE, INFO, raw
+from gateway.raw import raw
 from gateway.served import children, config, fixture, serving
 from louver.gateway.back.upstream import MAX_PEER_UPSTREAM_SESSIONS
-from louver.wire.names import QUERY
 
 pytestmark = pytest.mark.anyio
 
@@ -73,29 +71,10 @@ async def test_an_answer_is_sent_again_only_to_whom_it_was_sent(tmp_path, change
 # Floods
 
 
-@asynccontextmanager
-async def connections(url, number):
-    """So many connections, each with its reader and writer."""
-    address = httpx2.URL(url)
-    async with AsyncExitStack() as stack:
-        opened = [await asyncio.open_connection(address.host, address.port) for _ in range(number)]
-        for _, writer in opened:
-            stack.callback(writer.close)
-        yield opened
-
-
 async def is_served(url):
     """Another client is served."""
     async with asyncio.timeout(FAILSAFE_S), raw(url) as other:
         assert (await other.request("ping"))["result"] == {}
-
-
-def initialize(number=0):
-    params = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": INFO}
-    return {"jsonrpc": "2.0", "id": number, "method": "initialize", "params": params}
-
-
-HEADERS = {"accept": "application/json, text/event-stream", "mcp-protocol-version": HANDSHAKE}
 
 
 async def test_many_initializes_of_one_client_start_no_more_processes_than_its_own(tmp_path):
@@ -163,128 +142,45 @@ async def test_a_stream_that_nobody_reads_holds_up_no_other_call_of_its_session(
                 assert (await client.call("echo"))["params"]["name"] == "echo"
 
 
-# For a while, with the machine watched
-
-
-class Hostile:
-    """A client that floods the gateway by one kind of message, many at once, until it is stopped."""
-
-    def __init__(self, url, width=20):
-        self.url, self.width = url, width
-        self.numbers = count(1000)
-
-    async def attack(self, kind):
-        limits = httpx2.Limits(max_connections=2 * self.width)
-        async with (
-            raw(self.url) as client,
-            httpx2.AsyncClient(trust_env=False, limits=limits) as http,
-        ):
-            self.client, self.http = client, http
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self.width):
-                    group.create_task(self._repeat(getattr(self, kind)))
-
-    async def _repeat(self, act):
-        while True:
-            with suppress(httpx2.HTTPError, OSError, TimeoutError):
-                await act()
-
-    async def _post(self, message, **headers):
-        sent = {**self.client.headers(), **headers}
-        return await self.http.post(self.url, json=message, headers=sent)
-
-    async def notifications(self):
-        await self._post({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"})
-
-    async def initializes(self):
-        await self.http.post(self.url, json=initialize(), headers=HEADERS)
-
-    async def cancellations(self):
-        for number in range(10):
-            params = {"requestId": number}
-            await self._post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
-
-    async def resumptions(self):
-        await self.http.get(self.url, headers={**self.client.headers(), "last-event-id": "1"})
-
-    async def subscriptions(self):
-        number = self.client.opening.setdefault("number", 1000)
-        self.client.opening["number"] += 1
-        params = {"uri": f"test://{number}"}
-        await self._post({"jsonrpc": "2.0", "id": number, "method": "resources/subscribe", "params": params})
-
-    async def heads(self):
-        async with connections(self.url, 1) as [(_, writer)]:
-            writer.write(b"POST /mcp HTTP/1.1\r\nhost: h\r\n")
-            await asyncio.sleep(1)
-
-    async def bodies(self):
-        async with connections(self.url, 1) as [(_, writer)]:
-            head = b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
-            accept = b"accept: application/json, text/event-stream\r\ncontent-length: 4000000\r\n\r\n"
-            writer.write(head + accept + b" " * 1_000_000)
-            await asyncio.sleep(1)
-
-    async def _call(self, tool, _meta=None, **arguments):
-        number = next(self.numbers)
-        meta = {} if _meta is None else {"_meta": _meta}
-        params = {"name": tool, "arguments": arguments, **meta}
-        answer = await self._post({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
-        assert answer.status_code == 200, answer.text
-
-    async def new_paths(self):
-        fields = [f"**.x{next(self.numbers)}" for _ in range(128)]
-        fields += [f"*.a{next(self.numbers)}.*.b" for _ in range(40)]
-        await self._call("it__broad", {"projection": {"mode": "exclude", "fields": fields}})
-
-    async def long_text(self):
-        await self._call("it__say_text", text='"' + "`a" * 500_000)
-
-    async def descriptions(self):
-        await self._list()
-
-    async def white_space(self):
-        await self._list(**{QUERY: "find" + " " * 4000 + "it"})
-
-    async def _list(self, **params):
-        await self._post({"jsonrpc": "2.0", "id": next(self.numbers), "method": "tools/list", "params": params})
-
+# For a while, with the gateway watched
 
 KINDS = ("notifications", "initializes", "cancellations", "resumptions", "subscriptions", "heads", "bodies")
-
+ACTS = 100
+DEEP_ACTS = 1000
 
 FLOODS = [
-    pytest.param("notifications", 0.3, id="notifications, shortly"),
-    *(pytest.param(kind, 5, id=kind, marks=pytest.mark.deep) for kind in KINDS),
+    pytest.param("notifications", ACTS, id="notifications, shortly"),
+    *(pytest.param(kind, DEEP_ACTS, id=kind, marks=pytest.mark.deep) for kind in KINDS),
 ]
 
 
-@pytest.mark.parametrize(("kind", "seconds"), FLOODS)
-async def test_others_do_not_notice_what_one_client_floods(tmp_path, kind, seconds):
+@pytest.mark.parametrize(("kind", "acts"), FLOODS)
+async def test_others_do_not_notice_what_one_client_floods(tmp_path, kind, acts):
     """TRUST.md, "Proof through the transport"."""
     with serving(*config(tmp_path, {"it": fixture("unruly", isolation="shared")})) as served:
-        await withstand(served, lambda: Hostile(served.url).attack(kind), seconds, tool="echo")
+        bad = Hostile(served.url)
+        await withstand(served, bad.attack(kind), lambda: bad.acts >= acts, tool="echo")
 
 
 WORK = {
-    "new_paths": ("broad", "full", {}),
-    "long_text": ("broad", "full", {"policy": "p.policy.json"}),
-    "descriptions": ("wordy", "minimal", {}),
-    "white_space": ("broad", "minimal", {}),
+    "new_paths": ("broad", "full", {}, {"served", "refused"}),
+    "long_text": ("broad", "full", {"policy": "p.policy.json"}, {"served"}),
+    "descriptions": ("wordy", "minimal", {}, {"served"}),
+    "white_space": ("broad", "minimal", {}, {"served"}),
 }
-"""What costs much to look at: the list of a server, how it is exposed, and its settings."""
+"""What costs much to look at: the list of a server, how it is exposed, its settings, and what is answered."""
 
 WORKS = [
-    *(pytest.param(kind, 0.3, id=f"{kind}, shortly") for kind in WORK),
-    *(pytest.param(kind, 5, id=kind, marks=pytest.mark.deep) for kind in WORK),
+    *(pytest.param(kind, 20, id=f"{kind}, shortly") for kind in WORK),
+    *(pytest.param(kind, 200, id=kind, marks=pytest.mark.deep) for kind in WORK),
 ]
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize(("kind", "seconds"), WORKS)
-async def test_others_do_not_notice_what_is_much_work_for_one_client(tmp_path, kind, seconds):
+@pytest.mark.parametrize(("kind", "acts"), WORKS)
+async def test_others_do_not_notice_what_is_much_work_for_one_client(tmp_path, kind, acts):
     """TRUST.md, rows 14 to 17: each request was some seconds of the event loop, or of the interpreter."""
-    listed, exposure, settings = WORK[kind]
+    listed, exposure, settings, answers = WORK[kind]
     rules = [{"name": "all", "allow": ["*"], "deny": ["**.ssn"]}]
     (tmp_path / "p.policy.json").write_text(json.dumps({"version": "1", "tools": {"*": {"rules": rules}}}))
     servers = {
@@ -292,5 +188,6 @@ async def test_others_do_not_notice_what_is_much_work_for_one_client(tmp_path, k
         "it": fixture("unruly", listed, isolation="shared", **settings),
     }
     with serving(*config(tmp_path, servers), "--exposure", exposure) as served:
-        attack = partial(Hostile(served.url, width=4).attack, kind)
-        await withstand(served, attack, seconds, is_gated=exposure == "minimal")
+        bad = Hostile(served.url, width=4)
+        await withstand(served, bad.attack(kind), lambda: bad.acts >= acts, is_gated=exposure == "minimal")
+    assert bad.answers.keys() >= answers
