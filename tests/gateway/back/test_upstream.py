@@ -8,7 +8,7 @@ import json
 import pytest
 from mcp_types import METHOD_NOT_FOUND
 
-from fixtures.failsafe import FAILSAFE_S
+from fixtures.failsafe import FAILSAFE_S, until
 from gateway.links import begun, fails, turns
 from gateway.raw import HANDSHAKE, STATELESS
 from louver.concurrency import backoff
@@ -210,6 +210,23 @@ async def test_one_client_has_so_many_sessions_with_an_upstream(monkeypatch):
     monkeypatch.setattr(module, "UNUSED_S", 0.0)
     assert await made.session(client(peer="ann"))
     assert sum(made.open_session(each) is not None for each in many) == 1
+    await end(made)
+
+
+async def test_who_has_no_room_is_tried_again_once_there_is_some(monkeypatch):
+    """Ours: all of the hundreds that a client may have were tried in one turn of the loop, each by a look at all."""
+    monkeypatch.setattr(module, "MAX_PEER_UPSTREAM_SESSIONS", 1)
+    made = upstream(Living)
+    made._availability_listeners.is_enabled = True
+    first, *others = (client(peer="ann") for _ in range(3))
+    await made.session(first)
+    for each in others:
+        with pytest.raises(UpstreamUnavailable, match="one client has at most 1"):
+            await made.session(each)
+        made.notify_when_available(each)
+    assert made._waiting_clients() == []
+    await made.remove_client(first)
+    await until(lambda: any(made.open_session(each) is not None for each in others))
     await end(made)
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from louver.concurrency.background import BackgroundTasks
 from louver.concurrency.backoff import Backoff
@@ -62,6 +63,8 @@ MAX_SESSIONS = 200
 MAX_PEER_UPSTREAM_SESSIONS = 50
 """Sessions with one upstream for one such client, each a process over stdio; a host opens one for each window."""
 
+# Keys of sessions that several clients share.
+_SHARED_KEYS: Final = (None, True, False)
 
 logger = logging.getLogger(__name__)
 
@@ -305,6 +308,7 @@ class Upstream:
         assert session is not None, "only an open session is idle"
         logger.info("upstream %r: a session that nobody has used for %.0f s is ended", self.name, session.idle_s)
         self._closing.start(session.close())
+        self._reconnector.start()
 
     async def remove_client(self, client: GatewayClient) -> None:
         if self.principals is not None and (own := self.principals.known(client.principal)) is not None:
@@ -314,8 +318,9 @@ class Upstream:
         own_slot = self._slots.pop(client, None)
         if own_slot is not None and own_slot.opening is not None:
             self._cancel(own_slot.opening)
-        # Only sessions that serve this client: it does not wait for the servers of others.
-        slots = [slot for slot in self._slots.values() if slot.subscribers.serves(client)]
+        # Only shared sessions that serve this client: it does not wait for the servers of others.
+        shared = [slot for key in _SHARED_KEYS if (slot := self._slots.get(key)) is not None]
+        slots = [slot for slot in shared if slot.subscribers.serves(client)]
         left = [(slot, slot.subscribers.remove(client)) for slot in slots]
         if own_slot is not None and own_slot.session is not None:
             # Its process counts until it has ended.
@@ -330,6 +335,7 @@ class Upstream:
             await session.close()
         finally:
             self._leaving.remove(client)
+            self._reconnector.start()
 
     def reconfigure(self, settings: UpstreamSettings) -> None:
         """Apply new settings; clients and subscriptions stay. It also revives an upstream that was closed."""
@@ -419,17 +425,21 @@ class Upstream:
         """Make room for one more session of a single client; raise if that is not possible."""
         if not isinstance(key, GatewayClient):
             return
-        clients = [
-            each
-            for each, slot in self._slots.items()
-            if isinstance(each, GatewayClient) and (slot.session is not None or slot.opening is not None)
-        ]
+        clients = self._clients_with_session()
         own = [each for each in (*clients, *self._leaving) if each.peer == key.peer]
         if len(own) >= MAX_PEER_UPSTREAM_SESSIONS and not self._evict_idle_session(own):
             problem = f"one client has at most {MAX_PEER_UPSTREAM_SESSIONS} sessions with upstream {self.name!r}"
             raise UpstreamUnavailable(f"{problem}: close some, or try again later")
         if len(clients) >= MAX_SESSIONS and not self._evict_idle_session(clients):
             raise UpstreamUnavailable(f"upstream {self.name!r} has {MAX_SESSIONS} sessions already")
+
+    def _clients_with_session(self) -> list[GatewayClient]:
+        """The clients that have a session of their own, or will have it."""
+        return [
+            each
+            for each, slot in self._slots.items()
+            if isinstance(each, GatewayClient) and (slot.session is not None or slot.opening is not None)
+        ]
 
     def _evict_idle_session(self, clients: Iterable[GatewayClient]) -> bool:
         """Close the longest unused session of these clients, which may have crashed; `False` if there is none."""
@@ -584,7 +594,12 @@ class Upstream:
                 self._reconnector.start()
 
     def _waiting_clients(self) -> list[GatewayClient]:
-        return [client for slot in self._slots.values() if (client := slot.availability.waiting_client) is not None]
+        """One client for each audience that misses it, but for those whose peer has no room for one more session."""
+        waiting = [client for slot in self._slots.values() if (client := slot.availability.waiting_client) is not None]
+        if not waiting or not self._settings.isolated:
+            return waiting
+        held = Counter(each.peer for each in (*self._clients_with_session(), *self._leaving))
+        return [each for each in waiting if each.is_modern or held[each.peer] < MAX_PEER_UPSTREAM_SESSIONS]
 
     async def _reconnect(self, client: GatewayClient) -> bool:
         if (processes := self._settings.processes) is not None and processes.is_full:
