@@ -12,9 +12,6 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-from pydantic import BaseModel, TypeAdapter
-
 from benchmarks import models
 from benchmarks.measuring import Candidate
 
@@ -171,58 +168,3 @@ _PEERS: tuple[tuple[str, str, Callable[[Json], Work], Callable[[Json], Json] | N
     ("pydantic dump", "pydantic", _pydantic_dump, None),
     ("pydantic validate", "pydantic", _pydantic_validate, None),
 )
-
-
-class _KeptUser(BaseModel):
-    login: str
-
-
-class _KeptLabel(BaseModel):
-    name: str
-
-
-class _KeptIssue(BaseModel):
-    id: int
-    number: int
-    title: str
-    user: _KeptUser
-    labels: list[_KeptLabel]
-    state: str
-    created_at: str
-
-
-class _KeptIssues(BaseModel):
-    items: list[_KeptIssue]
-
-
-class _StructUser(msgspec.Struct):
-    login: str
-
-
-class _StructLabel(msgspec.Struct):
-    name: str
-
-
-class _StructIssue(msgspec.Struct):
-    id: int
-    number: int
-    title: str
-    user: _StructUser
-    labels: list[_StructLabel]
-    state: str
-    created_at: str
-
-
-class _StructIssues(msgspec.Struct):
-    items: list[_StructIssue]
-
-
-def bytes_peers(data: bytes) -> list[Candidate]:
-    """Likewise from JSON text to JSON text."""
-    full, kept = TypeAdapter(models.Issues), TypeAdapter(_KeptIssues)
-    decode, encode = msgspec.json.Decoder(_StructIssues).decode, msgspec.json.Encoder().encode
-    return [
-        Candidate("pydantic", lambda: full.dump_json(full.validate_json(data), include=PYDANTIC_INCLUDE)),
-        Candidate("pydantic, small", lambda: kept.dump_json(kept.validate_json(data))),
-        Candidate("msgspec, small", lambda: encode(decode(data))),
-    ]

@@ -43,13 +43,6 @@ def processor_s(process: int) -> float:
     return time.clock_gettime((~process << 3) | 2)
 
 
-def pss_mb(process: int) -> float:
-    """Its memory; what it shares counts in equal parts for each that has it."""
-    text = Path(f"/proc/{process}/smaps_rollup").read_text(encoding="utf-8")
-    [line] = [line for line in text.splitlines() if line.startswith("Pss:")]
-    return int(line.split()[1]) * 1024 / 1e6
-
-
 def usage(process: int) -> Usage:
     """What it holds now, without the processes that it has started."""
     lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()

@@ -23,12 +23,9 @@ if TYPE_CHECKING:
 
 SCENARIOS = (
     "engine",
-    "bytes",
     "plan",
-    "derivation",
     "tokens",
     "adversarial",
-    "wire",
     "gateway",
     "serving",
     "limit",
@@ -36,7 +33,6 @@ SCENARIOS = (
     "disclosure",
     "sessions",
     "lua",
-    "processes",
     "growth",
     "soak",
     "bad_peer",

@@ -7,7 +7,7 @@
     RSS                        the memory of each one's own process after the calls, without what it has started
     first call, stdio          from the start of the process to the first answer
 
-One client that reads the whole answer and does nothing with it, as in `wire`. What is behind answers what was prepared.
+One client that reads the whole answer and does nothing with it. What is behind answers what was prepared.
 Candidates take turns of several calls in a row. The same program is some percent faster after one start than after
 another, for as long as it runs. So for `call` and `call 2025` all processes are started anew for every round, and times
 are compared within a round. A turn is short there (20 calls of 1 kB take 20 ms), and what it is of direct varies by a

@@ -30,8 +30,7 @@ SMALL = Setting(rounds=1, most_bytes=SIZES["1 kB"], peers=False, minutes=0.05)
 PEERS = {"jmespath", "glom", "jq", "dpath", "kept", "minimal", "a tool an operation", "FastMCP", "my-cool-proxy"}
 PEERS |= {"full", "deferred", "deferred, fields", "bm25s"}
 """What may not be installed, as rows name it."""
-PROCESSES = DOCS / "explanation" / "performance-processes.json"
-EVERYDAY = ("engine", "derivation", "tokens")
+EVERYDAY = ("engine", "tokens")
 """Scenarios that start no processes and end soon."""
 
 
@@ -43,9 +42,6 @@ def _quickly(monkeypatch):
         monkeypatch.setattr(f"benchmarks.scenarios.gateway.{name}", 20)
     monkeypatch.setattr("benchmarks.scenarios.search.SIZES", (100, 200))
     monkeypatch.setattr("benchmarks.scenarios.bad_peer.SECONDS", 0.02)
-    monkeypatch.setattr("benchmarks.scenarios.processes.CLIENTS", 3)
-    monkeypatch.setattr("benchmarks.scenarios.processes.BOUND", 10)
-    monkeypatch.setattr("benchmarks.scenarios.processes.SDK_CLIENTS", 1)
 
 
 def test_a_payload_has_its_size_and_is_the_same_every_time(subtests):
@@ -86,8 +82,7 @@ def test_the_plan_that_is_measured_warm_runs_as_generated_code(subtests):
 )
 def test_all_candidates_of_a_scenario_give_the_same_answer(name):
     """*Ours*: answers compared before they are timed. Every claim has its row, unless a peer is not installed."""
-    if name != "bytes":
-        next(rows(corpus.FILE.name))
+    next(rows(corpus.FILE.name))
     groups = list(scenario(name)(SMALL))
     assert all(group.noise is not None for group in groups if group.unit == "s" and group.baseline)
     unsaid = [verdict.claim for verdict in claims.judged({name: groups}) if verdict.ran and verdict.value is None]
@@ -227,9 +222,9 @@ def test_a_run_writes_what_check_reads_and_a_chart(tmp_path, capsys, monkeypatch
     """*Ours*: a chart of each scenario, next to the figures."""
     monkeypatch.setattr("benchmarks.__main__.Setting", partial(Setting, most_bytes=SMALL.most_bytes))
     file = tmp_path / "run.json"
-    assert main(["run", "--scenario", "bytes", "--rounds", "1", "--json", str(file)]) == 0
-    assert {row.name for group in results.read(file)["bytes"] for row in group.rows} >= {"louver", "orjson.loads"}
-    ElementTree.parse(tmp_path / "run.bytes.svg")
+    assert main(["run", "--scenario", "tokens", "--rounds", "1", "--json", str(file)]) == 0
+    assert {row.name for group in results.read(file)["tokens"] for row in group.rows} >= {"louver", "orjson.loads"}
+    ElementTree.parse(tmp_path / "run.tokens.svg")
     assert "louver" in capsys.readouterr().out
 
 
@@ -278,26 +273,6 @@ def test_the_page_tells_of_the_run_that_stands_beside_it():
             assert f"({drawn.name})" in page
     for verdict in claims.judged(found):
         assert verdict.line in page, f"run `python -m benchmarks check` and paste its table: {verdict.line}"
-
-
-@pytest.mark.parametrize("page", ["how-to/run-for-a-team", "explanation/performance"])
-def test_sizing_has_the_figures_of_the_run(page):
-    """*Ours*: `performance-processes.json`."""
-    found = {group.case: group for group in results.read(PROCESSES)["processes"]}
-    between = ", " if page.startswith("how-to") else " | "
-    lines = (DOCS / f"{page}.md").read_text(encoding="utf-8").splitlines()
-    for name in ("shared", "session", "session, 200"):
-        processes, memory, median, p95, served = (
-            figures.figure(found[case].median(name), found[case].unit)
-            for case in ("processes", "memory", "opening", "opening, 95th percentile", "served")
-        )
-        counts = (
-            processes.removesuffix(" processes"),
-            memory,
-            f"{median}{between}{p95}",
-            served.removesuffix(" clients"),
-        )
-        assert any(f"| {' | '.join(counts)} |" in line for line in lines), counts
 
 
 def test_the_how_tos_have_the_figures_of_the_run():

@@ -66,11 +66,11 @@ def parse(text: str, *, deepest: int = MAX_JSON_DEPTH) -> Json:
 
 def parse_slowly(text: str, *, deepest: int, integer: Callable[[str], int] = int) -> Json:
     """The same for a text that `parse_fast` does not take."""
-    check_depth(text, deepest)
+    _check_depth(text, deepest)
     # Python's own `int` refuses over 4,300 digits: callers may pass another `integer`.
     try:
         return json.loads(
-            text, object_pairs_hook=_once, parse_constant=constant, parse_float=_finite, parse_int=integer
+            text, object_pairs_hook=_once, parse_constant=_constant, parse_float=_finite, parse_int=integer
         )
     except json.JSONDecodeError as error:
         raise NotJson(_reason(error), error.lineno, offset=error.pos) from None
@@ -120,7 +120,7 @@ _LIKE: Final = dict(zip(r"0123456789\uaA", r"0000000000\uaa", strict=True))
 _ALIKE: Final = bytes(ord(_LIKE.get(chr(byte), " ")) for byte in range(256))
 
 
-def check_depth(text: str, deepest: int = MAX_JSON_DEPTH) -> None:
+def _check_depth(text: str, deepest: int = MAX_JSON_DEPTH) -> None:
     """Raise `NotJson` for a text nested deeper than `deepest` levels, which recursion could not parse."""
     if is_deeper(text.encode("utf-8", "replace"), deepest):
         raise NotJson(f"it is nested deeper than {deepest} levels")
@@ -144,7 +144,7 @@ def holds_more(raw: bytes, marks: bytes, most: int) -> bool:
     return sum(map(raw.count, marks)) > most and len(_outside_texts(raw, marks)) > most
 
 
-def constant(_name: str) -> Json:
+def _constant(_name: str) -> Json:
     """Refuse `NaN` and the infinities: a `parse_constant` for `json.loads`."""
     raise NotJson("NaN and infinities are no numbers of JSON")
 

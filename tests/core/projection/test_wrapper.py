@@ -96,7 +96,6 @@ def test_of_a_value_that_no_schema_describes_an_exclude_leaves_out_both(schema: 
     listed = [{"result": {"token": "t1"}, "token": "t2"}]
     assert planned("exclude", "token", schema)(listed) == [{"result": {"token": "t1"}}]
     assert planned("exclude", "token", schema).fields == ("token",)
-    assert planned("exclude", "token", schema).project_json(b'{"result":[{"token":1}]}') == b'{"result":[{}]}'
 
 
 def test_a_plan_tells_that_it_is_of_an_object_that_is_no_wrapper():

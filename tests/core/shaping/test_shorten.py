@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from louver.core.json import levels
-from louver.core.projection.json_text import Number
 from louver.core.shaping.shorten import FORMATS, Shortening, shorten
 
 
@@ -43,10 +42,6 @@ def test_what_is_not_asked_for_stays():
 def test_a_format_looks_through_arrays_and_not_into_objects():
     by = Shortening.to_format(FORMATS["localpart"])
     assert shorten(["a@b", ["c@d"], {"x": "e@f"}, 7, None], by) == ["a", ["c"], {"x": "e@f"}, 7, None]
-
-
-def test_a_number_that_is_there_by_its_spelling_is_no_text():
-    assert short({"a": Number("1.2345")}, texts=2) == {"a": "1.2345"}
 
 
 @pytest.mark.parametrize("container", [lambda below: [below], lambda below: {"a": below}], ids=["arrays", "objects"])

@@ -27,7 +27,6 @@ TARGETS = (
     "json_texts",
     "lines",
     "paths",
-    "projected_texts",
     "script_frames",
     "upstream_messages",
     "uri_templates",

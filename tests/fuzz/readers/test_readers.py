@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -16,7 +15,6 @@ from fuzz.readers import HERE, TARGETS, corpus, target
 from louver.catalogue.files import views
 from louver.core import json
 from louver.core.paths import path
-from louver.core.projection import json_text
 from louver.errors import LouverError
 from louver.gateway.routing import resource_owners
 from louver.http1 import connection, fast_heads, lines, sse
@@ -49,7 +47,6 @@ BROKEN = {
     "json_texts": (json, "_outside_texts", lambda raw, marks: bytes(byte for byte in raw if byte in marks)),
     "lines": (lines.LineDecoder, "_check", lambda self, length: None),
     "paths": (path, "_quoted", lambda name: name),
-    "projected_texts": (json_text, "_MINUS_ZERO", re.compile(rb"(?!)")),
     "script_frames": (bridge, "_checked", lambda result: None),
     "upstream_messages": (json, "_once", dict),
     "uri_templates": (resource_owners, "_ANY", "plain"),

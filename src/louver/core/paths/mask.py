@@ -53,10 +53,6 @@ class Mask:
             todo = {below for node in todo for below in (*node.children.values(), node.other, node.elem)} - seen
         return seen
 
-    def is_of_names(self) -> bool:
-        """Whether it keeps named members only, so that no other member has to be looked at."""
-        return all(node.other is NONE and not node.exclude for node in self.nodes() if node.is_inner)
-
 
 ALL: Final = Mask(exclude=False, is_inner=False)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from louver.core.json import Json
 
 
-class Compiled(Learning["Json"]):
+class Compiled(Learning):
     """`project(value, mask, order)` as a function of the value: `keep`."""
 
     def __init__(self, mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> None:
@@ -37,7 +37,7 @@ class Compiled(Learning["Json"]):
             except RecursionError:
                 return project(value, mask, order)
 
-        super().__init__(mask, general, partial(generated, order), lambda value: value)
+        super().__init__(mask, general, partial(generated, order))
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})

@@ -1,7 +1,7 @@
 """Plans: a request compiled for one tool's output. Compiling can refuse a request, before anything has run.
 
 plan = compile_projection(Projection.include("id", "user.login"), schema)
-plan(value)         the kept part of a value; `plan.project_json(data)`: of JSON text
+plan(value)         the kept part of a value
 plan.schema         the schema that every kept part satisfies
 plan.fields         ("id", "user.login")
 plan.unmatched      paths that the schema does not know
@@ -14,12 +14,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.core.cached import cached_property
-from louver.core.json import Json, NotJson, Schema, digest, is_object
+from louver.core.json import Json, Schema, digest, is_object
 from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
 from louver.core.paths.path import FieldPath
 from louver.core.project import project
 from louver.core.projection.compile import Compiled
-from louver.core.projection.json_text import names_many, read, skipping_keeper, whole_keeper, written
 from louver.core.projection.view import View, Views
 from louver.core.schema import known_fields
 from louver.core.schema.derive import Derived, Precision, derive
@@ -38,7 +37,7 @@ from louver.core.wrapper import (
 from louver.errors import UnknownField
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from louver.core.projection.request import Projection
     from louver.core.shaping.options import Shaping
@@ -98,7 +97,6 @@ class Plan:
             self._keeper = _keeper(masks, self._order, self._reshaping, wrapped=self.is_wrapped)
         else:
             self._keeper = like._keeper
-        self._keep_text: Callable[[bytes], bytes] | None = None
 
     def __call__(self, value: Json) -> Json:
         """The kept part of `value`, shaped if the view says so.
@@ -138,37 +136,6 @@ class Plan:
     def is_generated(self) -> bool:
         """Whether the next value goes to generated code first."""
         return self._keeper.is_special
-
-    def project_json(self, data: bytes) -> bytes:
-        """The kept part of JSON text, as text. What is left out is skipped, not parsed.
-
-        Args:
-            data: JSON in UTF-8. If a member is repeated where a path looks, the last one counts.
-
-        Returns:
-            JSON in UTF-8, numbers spelled as they were. What an include keeps whole is copied verbatim.
-
-        Raises:
-            ValueError: `data` is not JSON, or nested too deep (`MAX_JSON_DEPTH` levels are always accepted). Skipped
-                strings need not be UTF-8.
-        """
-        if self._keep_text is None:
-            self._keep_text = self._text_keeper()
-        return self._keep_text(data)
-
-    def _text_keeper(self) -> Callable[[bytes], bytes]:
-        mask = self._masks[0]
-        reads_all = len(self._masks) > 1 or self._wrapper_masks or self._reshaping is not None
-        if reads_all or not mask.is_of_names() or mask is NONE or names_many(mask):
-            return whole_keeper(self, self._keep_read)
-        return skipping_keeper(mask, self._order, whole_keeper(self, self._keep_read), wrapped=self.is_wrapped)
-
-    def _keep_read(self, data: bytes) -> bytes:
-        try:
-            return written(self(read(data)))
-        except RecursionError:
-            pass
-        raise NotJson("it is nested deeper than can be read here")
 
     def knowing(self, schema: Schema) -> Plan:
         """This plan with an inferred schema: it keeps the same, and reports more.

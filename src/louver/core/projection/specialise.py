@@ -10,7 +10,7 @@ of the last generation expects no member, and nothing is learnt from the values 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from louver.core.json import is_array, is_object
 from louver.core.schema import type_bounds
@@ -75,55 +75,49 @@ MAX_SHAPE_SAMPLES = 64
 """Elements of each array that a plan learns from at first."""
 
 
-Value = TypeVar("Value")
-
-
 class NotSpecial(Exception):
     """A mask and a shape have no special form: the general form does as well."""
 
 
-class Learning(Generic[Value]):
+class Learning:
     """The function in its current form: `keep`."""
 
     # `special` makes the form of a shape, or raises `NotSpecial`. That form passes unexpected values to its function
-    # argument, and returns the result of that. `seen` is the JSON value to learn from.
+    # argument, and returns the result of that.
 
     def __init__(
         self,
         mask: Mask,
-        general: Callable[[Value], Value],
-        special: Callable[[Shape, Callable[[Value], Value]], Callable[[Value], Value]],
-        seen: Callable[[Value], Json],
+        general: Callable[[Json], Json],
+        special: Callable[[Shape, Callable[[Json], Json]], Callable[[Json], Json]],
     ) -> None:
         self._general = general
         self._special = special
-        self._seen = seen
         self._shape = Shape(mask)
         self._calls = 0
         self._generations = 0
         # A mask that keeps all or nothing has nothing to learn.
-        self.keep: Callable[[Value], Value] = self._first if mask.is_inner else general
+        self.keep: Callable[[Json], Json] = self._first if mask.is_inner else general
 
     @property
     def is_special(self) -> bool:
         return self.keep not in (self._general, self._first)
 
-    def _first(self, value: Value) -> Value:
+    def _first(self, value: Json) -> Json:
         self._calls += 1
-        seen = self._seen(value)
-        self._learn(seen, MAX_SHAPE_SAMPLES)
-        if self._calls >= FIRST_CALLS or _size(seen) >= FIRST_ELEMENTS:
+        self._learn(value, MAX_SHAPE_SAMPLES)
+        if self._calls >= FIRST_CALLS or _size(value) >= FIRST_ELEMENTS:
             self._specialise()
         return self._general(value)
 
-    def _unexpected(self, value: Value) -> Value:
-        self._learn(self._seen(value), most=None)
+    def _unexpected(self, value: Json) -> Json:
+        self._learn(value, most=None)
         self._specialise()
         return self._general(value)
 
-    def _learn(self, seen: Json, most: int | None) -> None:
+    def _learn(self, value: Json, most: int | None) -> None:
         try:
-            self._shape.learn(seen, most)
+            self._shape.learn(value, most)
         except RecursionError:
             self._generations = MAX_GENERATIONS
 

@@ -106,8 +106,7 @@ def shorten(value: Json, by: Shortening) -> Json:
                 name: member for name, member in value.items() if member is not None or not by.drops_nulls
             }
             todo.extend((members, name, member) for name, member in members.items())
-        elif type(value) is str and by.text is not None:
-            # Not a subclass: `json_text.Number` is the spelling of a number.
+        elif isinstance(value, str) and by.text is not None:
             into[key] = by.text(value)
         else:
             into[key] = value
