@@ -1,16 +1,14 @@
 """The conformance vectors through every door.
 
 What a vector says must come out of the core: one test a vector. The doors are a server in memory, over
-stdio and over Streamable HTTP, in each protocol revision that the vector allows, the argument, and the
-command. Through each goes one vector of each kind that it could spoil, and through memory what the core
-alone cannot tell. One conversation a door calls the tools of its vectors, one after the other; a test
-lists those with another answer. With `--deep` all vectors go through the doors that are no process.
+stdio and over Streamable HTTP, in each protocol revision that the vector allows, and the argument. Through
+each goes one vector of each kind that it could spoil, and through memory what the core alone cannot tell.
+One conversation a door calls the tools of its vectors, one after the other; a test lists those with
+another answer. With `--deep` all vectors go through the doors that are no process.
 """
 
 import hashlib
 import json
-import subprocess
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -28,7 +26,6 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 import louver
-from fixtures.command import louver as command
 from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from fixtures.process import http_process
@@ -160,19 +157,7 @@ def is_of_a_wrong_view(vector):
     return vector.get("refusal", {}).get("code") == "INVALID_VIEW"
 
 
-def is_of_the_command(vector):
-    """Whether the command has options for the request: it has none for `strict` and its like."""
-    match vector.get("request"):
-        case {"mode": "view", "view": str(view), **more}:
-            has_options = view != "" and "views" in vector
-        case {"mode": "include" | "exclude", "fields": [*fields], **more}:
-            has_options = fields != [] and all(isinstance(field, str) for field in fields)
-        case _:
-            return is_of_a_wrong_view(vector)
-    return has_options and not more and is_of_the_core(vector)
-
-
-# What a vector says# What a vector says of an outcome.
+# What a vector says of an outcome.
 
 
 def check_each(vectors, check):
@@ -535,86 +520,3 @@ def test_a_wrong_view_is_refused_before_the_server_serves(vector):
         with pytest.raises(louver.InvalidView) as refused:
             door()
         check_members(refused.value.to_json(), vector["refusal"])
-
-
-# The command.
-
-
-def run_louver(*arguments, stdin):
-    """The command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "louver", *arguments],
-        input=json.dumps(stdin),
-        encoding="utf-8",
-        capture_output=True,
-        timeout=FAILSAFE_S,
-        check=False,
-    )
-
-
-def project(vector, folder, run=command):
-    schema = [f"--schema={written_to(folder / 'schema.json', vector['schema'])}"] if "schema" in vector else []
-    return run("project", *options_of(vector, folder), *schema, stdin=vector.get("value"))
-
-
-def options_of(vector, folder):
-    """The command's options for a vector; its views are written to a file."""
-    request = vector.get("request", {"mode": "view", "view": "a"})
-    options = [f"--{request['mode']}={field}" for field in request.get("fields", ())]
-    if request["mode"] == "view":
-        options.append(f"--view={request['view']}")
-    if "views" in vector or "always" in vector:
-        file = {"tool": "t", "views": vector.get("views", {}), "always": vector.get("always", [])}
-        options.append(f"--views={written_to(folder / 't.views.json', file)}")
-    return options
-
-
-def written_to(path, value):
-    path.write_text(json.dumps(value), "utf-8")
-    return path
-
-
-def check_projected(vector, done):
-    """It keeps what the vector says, or tells what it refuses and where."""
-    if "kept" in vector:
-        assert done.returncode == 0, done.stderr
-        assert written(json.loads(done.stdout)) == written(vector["kept"])
-    else:
-        assert (done.returncode, done.stdout) == (2, "")
-        assert done.stderr.startswith("louver: ")
-        offset = vector["refusal"].get("offset")
-        assert offset is None or f"at offset {offset}" in done.stderr
-
-
-@some_or_all(is_of_the_command)
-def test_the_command_does_what_the_vector_says(tmp_path, vectors):
-    """Ours: `louver project`; exit status 2, nothing on standard output, the position on standard error."""
-    check_each(vectors, lambda vector: check_projected(vector, project(vector, tmp_path)))
-
-
-def has_the_derived_schema(vector):
-    """Whether a schema is derived before the value is known: the value decides whether it is a wrapper."""
-    if not is_of_the_command(vector) or not {"kept", "schema"} <= vector.keys():
-        return False
-    return not compiled(vector).is_of_object
-
-
-@some_or_all(has_the_derived_schema)
-def test_the_command_derives_the_schema_of_what_is_kept(tmp_path, vectors):
-    """Ours: `louver derive`."""
-
-    def check(vector):
-        status, out, err = command("derive", *options_of(vector, tmp_path), stdin=vector["schema"])
-        assert status == 0, err
-        check_schema(vector, json.loads(out))
-
-    check_each(vectors, check)
-
-
-AS_A_PROCESS = ("include-through-array", "path-name-beyond-bmp", "view-extends", "refuse-partial-wildcard")
-
-
-@only(lambda vector: vector["id"] in AS_A_PROCESS)
-def test_the_command_does_the_same_as_a_process_of_its_own(tmp_path, vector):
-    """Ours: `python -m louver`."""
-    check_projected(vector, project(vector, tmp_path, run_louver))

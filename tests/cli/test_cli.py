@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from fixtures.command import louver
 from fixtures.failsafe import FAILSAFE_S
@@ -34,124 +33,23 @@ SERVERS = "-- COMMAND, --url URL or --config FILE"
 ANN = {"id": 1, "name": "Ann", "boss": {"email": "b@example.com", "id": 2}}
 
 
-def test_project_keeps_what_include_names():
-    """Issue #1704 section 3, on the shell."""
-    assert louver("project", "--include", "id", "--include", "boss.email", stdin=ANN) == (
-        0,
-        '{"boss":{"email":"b@example.com"},"id":1}\n',
-        "",
-    )
-
-
-def test_project_leaves_out_what_exclude_names():
-    """Issue #1704 section 3, on the shell."""
-    assert louver("project", "--exclude", "**.email", stdin=ANN)[1] == '{"id":1,"name":"Ann","boss":{"id":2}}\n'
-
-
-def test_project_takes_both_and_exclude_wins():
-    """PROJECTION, views: where there are both, exclude wins."""
-    assert louver("project", "--include", "boss", "--exclude", "boss.id", stdin=ANN)[1] == (
-        '{"boss":{"email":"b@example.com"}}\n'
-    )
-
-
-def test_project_takes_a_view_of_a_file(tmp_path):
-    """A file of views is good on the shell too."""
-    file = tmp_path / "user.views.json"
-    file.write_text(json.dumps({"tool": "user", "always": ["id"], "views": {"minimal": ["name"]}}))
-    assert louver("project", "--view", "minimal", "--views", str(file), stdin=ANN)[1] == '{"id":1,"name":"Ann"}\n'
-    assert louver("project", "--include", "boss.id", "--views", str(file), stdin=ANN)[1] == (
-        '{"boss":{"id":2},"id":1}\n'
-    )
-
-
-@pytest.mark.parametrize(
-    ("options", "out", "told"),
-    [
-        (["--include", "missing", "--include", "id"], '{"id":1}\n', "'missing'"),
-        (["--include", "bos.email"], "{}\n", "'bos.email'; did you mean 'boss.email'?"),
-        (["--exclude", "missing"], json.dumps(ANN, separators=(",", ":")) + "\n", "'missing'"),
-    ],
-)
-def test_project_tells_paths_that_match_nothing_in_the_value(options, out, told):
-    """Ours: as on the wire, it is no failure."""
-    assert louver("project", *options, stdin=ANN) == (0, out, f"louver: the value has no field {told}\n")
-
-
-def test_project_tells_paths_that_the_schema_does_not_know(tmp_path):
-    """PROJECTION rule 7: lenient, and told; members stand in the schema's order."""
-    file = tmp_path / "user.schema.json"
-    file.write_text(json.dumps(USER))
-    status, out, err = louver("project", "--include", "nam", "--include", "name", "--schema", str(file), stdin=ANN)
-    assert (status, out) == (0, '{"name":"Ann"}\n')
-    assert err == "louver: the schema does not know 'nam'; did you mean 'name'?\n"
-
-
-def test_derive_gives_the_schema_of_what_project_leaves():
-    """DERIVATION: sound and tight, on the shell."""
-    status, out, err = louver("derive", "--include", "id", stdin=USER)
-    assert (status, err) == (0, "")
-    check = Draft202012Validator(json.loads(out))
-    assert check.is_valid({"id": 1})
-    assert not check.is_valid(ANN)
-    assert not check.is_valid({})
-
-
-def test_derive_relax_gives_the_schema_that_a_tool_lists():
-    """DERIVATION: relax accepts every projection."""
-    status, out, _ = louver("derive", "--relax", stdin=USER)
-    assert status == 0
-    assert "required" not in json.loads(out)
-
-
-def test_derive_says_when_it_knows_only_the_shape():
-    """DERIVATION: a custom metaschema is not derived from."""
-    status, out, err = louver("derive", "--include", "id", stdin={"$schema": "https://example.com/mine"})
-    assert status == 0
-    assert "only the shape" in err
-    assert not Draft202012Validator(json.loads(out)).is_valid({"name": 1})
-
-
 @pytest.mark.parametrize(
     ("arguments", "stdin", "said"),
     [
-        (
-            ["project", "--include", "a..b"],
-            {},
-            "field path 'a..b': expected a name, a quoted name, or '*' at offset 2",
-        ),
-        (["project", "--include", "**.id"], {}, "field path '**.id': expected a name"),
-        (["project"], {}, "name a field by --include or --exclude"),
-        (["project", "--view", "v"], {}, "--view needs the file that the view stands in"),
-        (["project", "--view", "v", "--include", "a"], {}, "--view goes alone"),
-        (["project", "--include", "a"], b"{", "standard input:1: not JSON"),
-        (
-            ["project", "--include", "a"],
-            b'{"a": 1,\n "a": 2}',
-            "standard input:1: not JSON: a key stands twice",
-        ),
-        (["project", "--include", "a"], b'{"a": NaN}', "standard input:1: not JSON: NaN and infinities"),
-        (["project", "--include", "a"], b'{"a": 1e999}', "standard input:1: not JSON: a number is too large"),
-        (["project", "--include", "a"], b'{"a": ' + b"1" * 5000 + b"}", "an integer has too many digits"),
-        (["project", "--include", "a"], b"[" * 100_000, "it is nested deeper than"),
-        (["project", "--include", "a"], b"\xff", "standard input is not JSON: it is not UTF-8"),
-        (
-            ["project", "--include", "a", "--schema", "nowhere.json"],
-            {},
-            "nowhere.json cannot be read: No such file",
-        ),
-        (
-            ["project", "--view", "v", "--views", "nowhere.json"],
-            {},
-            "nowhere.json: the file of views cannot be read",
-        ),
-        (["derive", "--include", "a"], [], "a JSON Schema is an object, or true, or false"),
-        (["derive", "--relax", "--include", "a"], {}, "--relax goes alone"),
+        (["--include", "a..b"], {}, "field path 'a..b': expected a name, a quoted name, or '*' at offset 2"),
+        (["--json-args", "-"], b"{", "standard input:1: not JSON"),
+        (["--json-args", "-"], b'{"a": 1,\n "a": 2}', "standard input:1: not JSON: a key stands twice"),
+        (["--json-args", "-"], b'{"a": NaN}', "standard input:1: not JSON: NaN and infinities"),
+        (["--json-args", "-"], b'{"a": 1e999}', "standard input:1: not JSON: a number is too large"),
+        (["--json-args", "-"], b'{"a": ' + b"1" * 5000 + b"}", "an integer has too many digits"),
+        (["--json-args", "-"], b"[" * 100_000, "it is nested deeper than"),
+        (["--json-args", "-"], b"\xff", "standard input is not JSON: it is not UTF-8"),
+        (["--json-args", "@nowhere.json"], {}, "nowhere.json cannot be read: No such file"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_status_2_and_nothing_on_standard_output(arguments, stdin, said):
     """Ours: errors say what, where, and what would have been right."""
-    status, out, err = louver(*arguments, stdin=stdin)
+    status, out, err = louver("call", "t", *arguments, "--", "no-such-command", stdin=stdin)
     assert (status, out) == (2, "")
     assert err.startswith("louver: ")
     assert said in err
@@ -281,6 +179,7 @@ def test_a_command_that_does_not_exist_is_told():
     )
     assert louver("qqq").stderr.endswith("there is no command 'qqq': 'louver --help' lists them\n")
     assert "'louver completion' is gone: 'louver --help' lists" in louver("completion", "bash").stderr
+    assert "'louver project' is gone: in a program 'compile_projection'" in louver("project", "--include", "id").stderr
     bare = louver()
     assert bare.returncode == 2
     assert bare.stderr.endswith("louver: error: name a command: 'louver --help' lists them; begin with: louver demo\n")

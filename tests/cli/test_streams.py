@@ -48,8 +48,8 @@ def test_a_closed_input_is_an_empty_one():
     """Ours."""
     served = louver("<&-", "serve", "--", *SERVER)
     assert (served.returncode, served.stdout, "Traceback" in served.stderr) == (0, "", False)
-    projected = louver("<&-", "project", "--include", "a")
-    assert (projected.returncode, projected.stderr) == (2, "louver: standard input:1: not JSON: Expecting value\n")
+    called = louver("<&-", "call", "t", "--json-args", "-", "--", *SERVER)
+    assert (called.returncode, called.stderr) == (2, "louver: standard input:1: not JSON: Expecting value\n")
 
 
 def test_an_open_stream_does_not_hold_the_end_of_the_example(tmp_path):

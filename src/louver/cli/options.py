@@ -105,12 +105,6 @@ _FIELDS = (
     _option("--include PATH ...", "keep this field (repeatable)"),
     _option("--exclude PATH ...", "drop this field (repeatable)"),
 )
-_OF_FILES = _group(
-    "the fields",
-    *_FIELDS,
-    _option("--view NAME", "keep the fields of this view in the file of --views"),
-    _option("--views FILE", "a file of views, such as list_issues.views.json"),
-)
 _EXPOSURE = """\
 list tools in full, in one sentence each (minimal), behind five tools that find them (discovery), or behind one tool \
 (gateway)"""
@@ -369,25 +363,6 @@ COMMANDS = (
             _option("--junit FILE", "also write it as JUnit XML"),
         ),
         more="With --config it checks the gateway in front of the servers of the file.",
-    ),
-    _command(
-        "project [OPTIONS]",
-        "trim the JSON value on standard input",
-        (
-            "louver project --include user.login < issue.json",
-            "louver project --view brief --views list_issues.views.json < issues.json",
-        ),
-        _OF_FILES,
-        _option("--schema FILE", "the JSON Schema of the value"),
-    ),
-    _command(
-        "derive [OPTIONS]",
-        "derive the JSON Schema of trimmed values",
-        ("louver derive --include user.login < issue.schema.json",),
-        _OF_FILES,
-        _option("--relax", "derive the schema that every trimmed value satisfies"),
-        more="It reads the schema of whole values from standard input.",
-        module="cli.commands.project",
     ),
 )
 

@@ -29,8 +29,11 @@ SEPARATOR = "--"
 _SHOWN = 80  # characters of a wrong word
 
 # Commands that there were, and what to do instead.
+_PLAN = "in a program 'compile_projection' does it; 'louver call' projects what a tool answers"
 GONE = {
     "completion": "'louver --help' lists the commands",
+    "derive": _PLAN,
+    "project": _PLAN,
 }
 GONE_OPTIONS = {
     "--workers": "a second process behind a proxy serves more, with 'state' and 'keys' as replicas have them",
