@@ -7,7 +7,6 @@ One conversation a door calls the tools of its vectors, one after the other; a t
 another answer. With `--deep` all vectors go through the doors that are no process.
 """
 
-import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass
@@ -219,7 +218,7 @@ def check_listed(vector, listed):
         assert Draft202012Validator(listed).is_valid(value)
 
 
-_OF_PROGRAMS = {"projectedSchema", "schemaDigest", "schemaPrecision", "schemaSource", "unmatched", "suggestions"}
+_OF_PROGRAMS = {"projectedSchema", "schemaPrecision", "schemaSource", "unmatched", "suggestions"}
 
 
 def check_receipt(vector, result, *, by_argument):
@@ -237,11 +236,8 @@ def check_receipt(vector, result, *, by_argument):
         return
     form = (vector.get("request") or {}).get("schema", "inline")
     assert ("projectedSchema" in receipt) == (form == "inline")
-    if form == "inline":
-        canonical = json.dumps(receipt["projectedSchema"], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        assert receipt["schemaDigest"] == hashlib.sha256(canonical.encode()).hexdigest()[:16]
-        if "kept" in vector:
-            check_schema(vector, receipt["projectedSchema"])
+    if form == "inline" and "kept" in vector:
+        check_schema(vector, receipt["projectedSchema"])
 
 
 def check_answer(vector, result, *, by_argument=False):

@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from secrets import token_hex
 
-from louver.core.json import canonical, digest
+from louver.core.json import canonical
 from louver.core.projection.plan import compile_projection
 from louver.core.projection.request import Projection
 from louver.core.schema.relax import relax
@@ -89,7 +89,6 @@ class Honest:
         self.runs = Counter()
         self.read = set()
         self.grants = {}
-        self.schemas = {}
 
     # Messages
 
@@ -139,12 +138,11 @@ class Honest:
         return {"supported": True, "modes": MODES, "maxDepth": 32}
 
     def capabilities(self):
-        extended = {"argument": "output_fields", "schemaResource": "louver://schemas/{digest}"}
         return {
             "tools": {"projection": self.capability(), "filtering": True},
             "resources": {},
             "extensions": {
-                EXTENSION: {**self.capability(), **extended},
+                EXTENSION: {**self.capability(), "argument": "output_fields"},
                 "dev.louver/search": {"maxCharacters": 256, "pageSize": 20},
                 "dev.louver/disclosure": {"uri": URI, "enforced": True},
             },
@@ -211,8 +209,6 @@ class Honest:
 
     def read_resource(self, params):
         uri = params["uri"]
-        if uri.startswith("louver://schemas/"):
-            return self.contents(uri, self.schemas[uri.rpartition("/")[2]])
         names = [name for name in uri.partition("?tools=")[2].split(",") if name]
         if not names:
             return self.contents(uri, self.nothing_named())
@@ -340,12 +336,8 @@ class Honest:
             said["view"] = request.name
         if plan.unmatched:
             said["unmatched"] = list(plan.unmatched)
-        schema = self.schema(plan, kept)
-        if request.schema != "none":
-            said["schemaDigest"] = digest(schema)
-            self.schemas[digest(schema)] = schema
         if request.schema == "inline":
-            said["projectedSchema"] = schema
+            said["projectedSchema"] = self.schema(plan, kept)
         return said
 
     def schema(self, plan, kept):

@@ -222,9 +222,9 @@ def test_a_run_writes_what_check_reads_and_a_chart(tmp_path, capsys, monkeypatch
     """*Ours*: a chart of each scenario, next to the figures."""
     monkeypatch.setattr("benchmarks.__main__.Setting", partial(Setting, most_bytes=SMALL.most_bytes))
     file = tmp_path / "run.json"
-    assert main(["run", "--scenario", "tokens", "--rounds", "1", "--json", str(file)]) == 0
-    assert {row.name for group in results.read(file)["tokens"] for row in group.rows} >= {"louver", "orjson.loads"}
-    ElementTree.parse(tmp_path / "run.tokens.svg")
+    assert main(["run", "--scenario", "plan", "--rounds", "1", "--json", str(file)]) == 0
+    assert "louver" in {row.name for group in results.read(file)["plan"] for row in group.rows}
+    ElementTree.parse(tmp_path / "run.plan.svg")
     assert "louver" in capsys.readouterr().out
 
 

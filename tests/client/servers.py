@@ -1,8 +1,5 @@
 """Servers that a client is tried on: honest ones, and one that says what it is told to say."""
 
-import mcp_types as types
-from mcp.server import Server
-
 import louver
 from examples.company import build_server
 from steps.profiles import CANARY, PROFILE, SCHEMA, lowlevel, structured, tool
@@ -27,7 +24,7 @@ def plain():
     return build_server()
 
 
-def liar(result, *, output=SCHEMA, exact=None, hint=None, read=None):
+def liar(result, *, output=SCHEMA, exact=None, hint=None):
     """A server that says that it projects, and answers what it is told.
 
     Args:
@@ -35,20 +32,9 @@ def liar(result, *, output=SCHEMA, exact=None, hint=None, read=None):
         output: The output schema that it lists.
         exact: The one that it calls the exact one.
         hint: What else it says of the projection of its tool.
-        read: What a read of any resource answers: a text.
     """
     said = {**DECLARED, **(hint or {}), **({"outputSchema": exact} if exact is not None else {})}
-    made = lowlevel(get_profile=tool(output, result, meta={"dev.louver/projectionHint": said}))
-    lists, calls = (made.server.get_request_handler(f"tools/{name}").handler for name in ("list", "call"))
-    if read is None:
-        return made
-
-    async def on_read(_ctx, params):
-        contents = types.TextResourceContents(uri=params.uri, text=read)
-        return types.ReadResourceResult(contents=[contents])
-
-    made.server = Server("liar", on_list_tools=lists, on_call_tool=calls, on_read_resource=on_read)
-    return made
+    return lowlevel(get_profile=tool(output, result, meta={"dev.louver/projectionHint": said}))
 
 
 def answering(value, **receipt):

@@ -15,7 +15,6 @@ from jsonschema import Draft202012Validator
 import louver
 from client.servers import CANARY, PROFILE, SCHEMA, answering, liar, structured
 from louver.client.validation_cost import is_affordable
-from louver.core.json import digest
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +51,6 @@ def refused(error, kind, said):
         ({"applied": True, "mode": "include", "fields": CANARY}, "'fields'"),
         ({"applied": True, "mode": "include", "fields": ["a..b"]}, "'fields'"),
         ({"applied": True, "mode": "include", "fields": ["name"] * 300}, "'fields'"),
-        ({"applied": True, "mode": "include", "fields": ["name"], "schemaDigest": CANARY}, "'schemaDigest'"),
         ({"applied": True, "mode": "include", "fields": ["name"], "projectedSchema": CANARY}, "'projectedSchema'"),
     ],
 )
@@ -252,37 +250,12 @@ async def test_a_schema_that_admits_more_is_closed(mode, told):
     assert not schema.is_valid({"name": "Ann", "other": 1})
 
 
-async def test_a_schema_that_its_digest_does_not_name_is_told(mode):
-    """Ours."""
-    made = liar(answering(NAME, projectedSchema=OPEN, schemaDigest="0" * 16))
-    refused(await asked(made, mode), louver.InvalidAnswer, "digest")
-
-
 async def test_a_value_that_its_own_schema_refuses_is_told(mode):
     """Ours: though the listed one takes it."""
     told = {"type": "object", "properties": {"name": {"type": "integer"}}}
     refused(
         await asked(liar(answering(NAME, projectedSchema=told), output=OPEN), mode), louver.OutputInvalid, "receipt"
     )
-
-
-async def test_a_schema_that_is_read_is_held_against_its_digest(mode):
-    """Ours: a server that is asked for the digest alone, and for the schema under it then."""
-    lie = json.dumps({"type": "string"})
-    made = liar(answering(NAME, schemaDigest="0" * 16), read=lie)
-    refused(await asked(made, mode), louver.InvalidAnswer, "digest")
-    schema = {"type": "object", "properties": {"name": {"maxLength": 400}}}
-    made = liar(answering(NAME, schemaDigest=digest(schema)), output=OPEN, read=json.dumps(schema))
-    result = await asked(made, mode)
-    assert result.schema["properties"] == {"name": {"maxLength": 400}}
-
-
-@pytest.mark.parametrize("read", [None, "no JSON", "7", "[" * 300])
-async def test_a_schema_that_cannot_be_read_is_not_needed(mode, read):
-    """Ours: of several processes that serve one URL another may have it."""
-    result = await asked(liar(answering(NAME, schemaDigest="0" * 16), read=read), mode)
-    assert result.applied
-    assert not Draft202012Validator(result.schema).is_valid(PROFILE)
 
 
 @pytest.mark.parametrize("where", ["listed", "told"])

@@ -33,7 +33,7 @@ def conversation(triple, *, loosened):
 
 
 def answer(plan, projection, value):
-    said = Applied(mode=projection.mode, fields=list(plan.fields), schema_digest=plan.digest)
+    said = Applied(mode=projection.mode, fields=list(plan.fields), projected_schema=plan.schema)
     return {"content": [], "structuredContent": value, "_meta": {"projection": said.to_wire()}}
 
 

@@ -34,7 +34,6 @@ from louver.sdk.adapter import StepMiddleware, call_server
 from louver.steps.audit import step
 from louver.steps.calls.request import RequestOptions
 from louver.steps.calls.response import ResponseExtras
-from louver.steps.calls.schema_resource import ProjectedSchemas
 from louver.steps.policy import enforcer
 from louver.steps.policy.enforcer import PolicyEnforcer
 from louver.steps.projection import ProjectionStep
@@ -92,11 +91,8 @@ class Pipeline:
             results=self.results.scoped_to(lambda request: repr(self.audience(request.identity.principal)))
         )
         asking = RequestOptions("all", {})
-        schemas = ProjectedSchemas("private")
         info = self.server.server_info_stamp
-        layer = ProjectionStep(
-            info, tools, asking, "relaxed", exact=True, search=Search(), schemas=schemas, extras=beside
-        )
+        layer = ProjectionStep(info, tools, asking, "relaxed", exact=True, search=Search(), extras=beside)
         return in_order([layer], self._forward)
 
     def _hides(self, who: Any, tool: str, path: Any) -> bool:
@@ -187,9 +183,7 @@ class Run:
         if self.rng.random() < 0.3:
             # Somebody who sees everything comes first, over the same connection.
             pipeline.caller.roles = frozenset({"admin"})
-            seen = await self._all(
-                case, wire, {"projection": {"mode": "exclude", "fields": ["none"], "schema": "digest"}}
-            )
+            seen = await self._all(case, wire, {"projection": {"mode": "exclude", "fields": ["none"]}})
             uris = [uri for uri in _uris(json.loads(seen)) if uri.startswith("louver://")]
             self.counts["after an admin"] += 1
         pipeline.results._store._kept.clear() if not uris else None
@@ -246,8 +240,7 @@ def _uris(answer: Any) -> list[str]:
     if isinstance(answer, list):
         return [uri for each in answer for uri in _uris(each)]
     kept = meta.get("dev.louver/result", {}).get("uri")
-    digest = meta.get("projection", {}).get("schemaDigest")
-    return [*([kept] if kept else []), *([f"louver://schemas/{digest}"] if digest else [])]
+    return [kept] if kept else []
 
 
 def escaped(out: list[str], denied: dict[str, str]) -> list[tuple[str, str]]:

@@ -392,7 +392,7 @@ class Cases:
                 {"mode": "include", "fields": [text], "strict": True},
                 {"mode": "exclude", "fields": ["nonesuch"]},
                 {"mode": "view", "view": "v0"},
-                {"mode": "include", "fields": [text], "schema": "digest"},
+                {"mode": "include", "fields": [text], "schema": "none"},
             )
         )
         if asked is None:

@@ -1,7 +1,6 @@
 """A path that is denied and one that does not exist are one: answers are the same, byte for byte, but for the name.
 
-Each pair of requests differs in one name. The digest in an answer is of the schema beside it, which holds the name that
-was asked for; so the digest is checked, and left out of the comparison.
+Each pair of requests differs in one name.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from gateway.front.auth.guarded import bearing, token_file
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import config, fixture, serving
-from louver.core.json import digest
 from louver.core.paths.path import FieldPath
 from louver.core.policy.visibility import Fields
 from louver.policy.policy import Policy, Rule, ToolPolicy, Who
@@ -80,7 +78,7 @@ def value(rng, name, depth=2):
 def requests(rng, path):
     """A request that names a path, in any of the ways that there are: what stands in `_meta`, and the arguments."""
     fields = [path] if rng.random() < 0.5 else ["id", path]
-    mode = rng.choice(("include", "exclude", "strict", "argument", "short", "view", "deep", "digest"))
+    mode = rng.choice(("include", "exclude", "strict", "argument", "short", "view", "deep", "none"))
     if mode == "strict":
         return {"projection": {"mode": rng.choice(("include", "exclude")), "fields": fields, "strict": True}}, {}
     if mode == "argument":
@@ -91,8 +89,8 @@ def requests(rng, path):
         return {"projection": {"mode": "view", "view": f"only_{path}"}}, {}
     if mode == "deep":
         return {"projection": {"mode": "exclude", "fields": [f"**.{path.rpartition('.')[2]}"]}}, {}
-    if mode == "digest":
-        return {"projection": {"mode": "include", "fields": fields, "schema": "digest"}}, {}
+    if mode == "none":
+        return {"projection": {"mode": "include", "fields": fields, "schema": "none"}}, {}
     return {"projection": {"mode": mode, "fields": fields}}, {}
 
 
@@ -135,20 +133,11 @@ class Pairs:
 
 
 async def answered(ask, params):
-    """The answer to a call; its digest is that of its schema, and goes."""
+    """The answer to a call."""
     try:
-        result = await ask("tools/call", params)
+        return json.dumps(await ask("tools/call", params))
     except MCPError as error:
         return json.dumps([error.error.code, error.error.message, error.error.data])
-    return without_digest(result)
-
-
-def without_digest(result):
-    said = result.get("_meta", {}).get("projection", {})
-    named = said.pop("schemaDigest", None)
-    if "projectedSchema" in said:
-        assert named == digest(said["projectedSchema"])
-    return json.dumps(result)
 
 
 def differ(one, other):
@@ -230,9 +219,7 @@ async def pairs_of(client, server):
 
 
 def without_id(answer):
-    if "result" in answer:
-        return without_digest(answer["result"])
-    return json.dumps(answer["error"])
+    return json.dumps(answer["result"] if "result" in answer else answer["error"])
 
 
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])

@@ -22,13 +22,6 @@ WARM = 65_536
 """Bytes that some hundred calls may add once, to caches that are not full yet: 20 a call over 20,000, with `MOST`."""
 
 
-@pytest.fixture(autouse=True)
-def _traced():
-    tracemalloc.start()
-    yield
-    tracemalloc.stop()
-
-
 async def traced(client, calls):
     """The bytes in use after so many calls."""
     for number in range(0, calls, AT_ONCE):
@@ -51,7 +44,10 @@ async def test_calls_leave_nothing(era, calls, tmp_path, monkeypatch):
         client.listen = lambda: None
         try:
             await client.open()
+            # Only now: what opens imports, which takes long where it is traced.
+            tracemalloc.start()
             before = await traced(client, 200)
             assert await traced(client, calls) - before < MOST * calls + WARM
         finally:
+            tracemalloc.stop()
             await client.close()

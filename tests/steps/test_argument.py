@@ -39,7 +39,7 @@ async def test_an_argument_is_a_request_or_a_list_of_paths(era, argument, kept):
     assert answer["structuredContent"] == kept
     receipt = answer["_meta"]["projection"]
     assert receipt["applied"] is True
-    assert receipt.keys().isdisjoint({"projectedSchema", "schemaDigest"})
+    assert "projectedSchema" not in receipt
 
 
 NOTE = "NOTE: the output has no field 'nmae'; did you mean 'name'?"

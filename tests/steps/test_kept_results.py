@@ -214,21 +214,6 @@ async def test_what_is_read_is_made_in_a_thread(query, era, monkeypatch):
     assert threading.main_thread() not in threads
 
 
-async def test_a_schema_of_a_page_is_named_by_its_digest(era):
-    """Ours: as every schema that an answer names."""
-    async with attached(issues().server, era, **kept()) as wire:
-        uri = uri_of(await wire.call("list_issues"))
-        _, said = await read(wire, f"{uri}?page=2&fields=issues.id")
-        receipt = said["_meta"]["projection"]
-        schema, _ = await read_schema(wire, receipt["schemaDigest"])
-    assert schema == receipt["projectedSchema"]
-
-
-async def read_schema(wire, digest):
-    answer = await wire.request("resources/read", {"uri": f"louver://schemas/{digest}"})
-    return json.loads(answer["contents"][0]["text"]), answer
-
-
 async def test_what_is_wrong_with_a_read_is_said(era):
     """STYLE.md: with the codes and words of a request."""
     async with attached(issues().server, era, **kept()) as wire:

@@ -312,7 +312,7 @@ async def test_resources_are_announced_where_there_is_something_to_read(era, mon
     """HOSTS.md: OpenCode gives its model three more tools for them."""
     for extensions, options, announced in (
         ({}, {}, False),
-        (PROGRAM, {}, True),
+        (PROGRAM, {}, False),
         ({}, {"results": louver.KeptResults()}, True),
     ):
         async with before(lowlevel(t=tool(SCHEMA)).server, era, monkeypatch, extensions=extensions, **options) as wire:

@@ -24,8 +24,7 @@ async def test_the_capability_stands_in_the_extension_form_too(profiles, era):
     """Ours: typed clients drop the literal form."""
     async with attached(profiles.server, era) as wire:
         said = wire.opening["capabilities"]["extensions"]["dev.louver/projection"]
-    forms = {"schema": ["inline", "digest", "none"], "schemaResource": "louver://schemas/{digest}"}
-    assert said == {**LITERAL, **forms}
+    assert said == {**LITERAL, "schema": ["inline", "none"]}
 
 
 async def test_the_argument_is_told_only_where_it_is_taken(profiles, era):
@@ -45,9 +44,6 @@ async def test_what_the_server_says_else_stays(profiles, era):
     del after["capabilities"]["extensions"]["dev.louver/projection"]
     if "extensions" not in before["capabilities"]:
         assert after["capabilities"].pop("extensions") == {}
-    if "resources" not in before["capabilities"]:
-        # Projected schemas are resources.
-        assert after["capabilities"].pop("resources") == {}
     assert after == before
 
 

@@ -126,7 +126,7 @@ def test_any_text_is_read_or_refused(text):
         ("resource:///tool_descriptions_of_mine", False),
         ("resource:///a/tool_descriptions", False),
         ("resource:///Tool_descriptions", False),
-        ("louver://schemas/0123456789abcdef", False),
+        ("louver://results/0123456789abcdef", False),
         ("/tool_descriptions", False),
         ("", False),
     ],

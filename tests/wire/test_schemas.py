@@ -104,7 +104,6 @@ APPLIED = {
     "mode": "include",
     "fields": ["name"],
     "partial": True,
-    "schemaDigest": "0123456789abcdef",
 }
 
 GOOD = {
@@ -116,7 +115,7 @@ GOOD = {
     ],
     ("capability", "extension"): [
         CAPABILITY,
-        {**CAPABILITY, "argument": "output_fields", "schema": ["inline", "digest", "none"]},
+        {**CAPABILITY, "argument": "output_fields", "schema": ["inline", "none"]},
         {"schema": []},
     ],
     ("disclosure", "capability"): [{"enforced": True}, {"uri": "other:///tool_descriptions", "enforced": False}],
@@ -237,7 +236,6 @@ BAD = {
         {key: value for key, value in APPLIED.items() if key != "applied"},
         {**APPLIED, "applied": False},
         {**APPLIED, "applied": "yes"},
-        {**APPLIED, "schemaDigest": "0123456789ABCDEF"},
         {**APPLIED, "contentDropped": 0},
         {**APPLIED, "projectedSchema": []},
         {**APPLIED, "reason": "error_result"},

@@ -347,4 +347,4 @@ def _ready(plan: Plan, wrap: Callable[[Schema], Schema] = _as_it_is) -> ReadyPla
     # Receipts need them: looked up here, where that is counted, and often in a thread.
     _ = plan.unmatched, plan.fields
     schema = wrap(plan.schema)
-    return ReadyPlan(plan, validator(plan.schema), schema, digest_of(schema))
+    return ReadyPlan(plan, validator(plan.schema), schema)

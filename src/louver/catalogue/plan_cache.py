@@ -1,6 +1,6 @@
 """A cache of plans for all tools of a server.
 
-    (digest of schema and views, mode, canonical fields, view, strict)  ->  plan, validator, digest
+    (digest of schema and views, mode, canonical fields, view, strict)  ->  plan, validator, schema
 
 Tools with the same schema share plans, and so do results of the same shape, if the schema is inferred. The cache is
 bounded by the number of plans and by their size, since a few wide schemas can weigh as much as many narrow ones.
@@ -33,7 +33,6 @@ class ReadyPlan:
     plan: Plan
     validator: Validator
     schema: Schema  # of all structured content, also if the kept value is JSON text in it
-    digest: str  # of `schema`
 
     @property
     def nodes(self) -> int:

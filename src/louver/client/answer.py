@@ -9,17 +9,14 @@ the reported schema  is it the derived one, or else does the value satisfy it to
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from anyio import to_thread
-
 from louver.client.call import EVERYTHING
 from louver.client.receipts import excluded_of, hold, hold_plan, paths_of, read_receipt, view_of
 from louver.client.validation_cost import is_affordable
-from louver.core.json import digest, is_object, levels, members
+from louver.core.json import is_object, levels, members
 from louver.core.projection.request import Projection
 from louver.core.wrapper import TEXT_WRAPPERS, WRAPPER, is_wrapped
 from louver.errors import InvalidAnswer, LouverError, OutputInvalid, ProjectionRequired, ToolFailed
@@ -34,14 +31,10 @@ if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
     from louver.catalogue.plan_cache import ReadyPlan
     from louver.client.tools import KnownTool
-    from louver.client.wire import Wire
     from louver.core.json import Json, Schema
     from louver.wire.output import Output
     from louver.wire.projection import NotApplied
 
-
-MAX_CACHED_SCHEMAS = 256
-"""Projected schemas that a client caches by tool and request."""
 
 # Beginnings of paths that do not depend on the members of a value.
 _ANY_VALUE: Final = ((), (None,), (WRAPPER,))
@@ -67,20 +60,15 @@ class Answer:
         return self.output is not None and not self.applied and self.value != self.output.value
 
     @property
-    def reported_schema(self) -> Schema | str | None:
-        """The reported schema if it is not checked yet, or its digest."""
-        if self.exact or not isinstance(self.receipt, Applied):
-            return None
-        reported = self.receipt.projected_schema
-        return self.receipt.schema_digest if reported is None else reported
+    def reported_schema(self) -> Schema | None:
+        """The reported schema, if it is not checked yet."""
+        return None if self.exact or not isinstance(self.receipt, Applied) else self.receipt.projected_schema
 
     def checked_against(self, reported: Schema) -> Answer:
         """This answer, with the value also checked against the schema that the receipt reports."""
         receipt, output = self.receipt, self.output
         if not isinstance(receipt, Applied) or output is None:
             return self
-        if receipt.schema_digest not in (None, digest(reported)):
-            raise InvalidAnswer("the receipt tells a schema that its own digest does not name", member="schemaDigest")
         # Projecting the reported schema leaves nothing in it beyond the request.
         projection = EVERYTHING if receipt.shaped is not None else replace(self.projection, strict=False)
         if output.seat == "structured":
@@ -159,7 +147,7 @@ def _projected(tool: KnownTool, requested: Projection | None, receipt: Applied, 
         ready = _of_shape(tool, requested, output)
     if not ready.validator.is_valid(output.value):
         raise OutputInvalid(f"what tool {tool.name!r} answers does not satisfy its projected schema")
-    is_exact = output.seat == "structured" and ready.digest == receipt.schema_digest
+    is_exact = output.seat == "structured" and ready.schema == receipt.projected_schema
     return Answer(tool, requested, output, output.value, ready.schema, receipt, is_exact)
 
 
@@ -313,44 +301,3 @@ def _codes(of: type[LouverError]) -> Iterator[str]:
     yield of.code
     for each in of.__subclasses__():
         yield from _codes(each)
-
-
-class SchemaCache:
-    """Projected schemas that receipts report, or name by a digest alone."""
-
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
-        self._schemas: OrderedDict[tuple[str, Projection], tuple[str, Schema]] = OrderedDict()
-
-    def knows(self, tool: str, projection: Projection) -> bool:
-        """Whether a schema was received for this request before, so that its digest is enough."""
-        return (tool, projection) in self._schemas
-
-    async def check_schema(self, answer: Answer, projection: Projection | None) -> Answer:
-        reported = answer.reported_schema
-        schema = await self._read(answer.tool.name, projection, reported) if isinstance(reported, str) else reported
-        if schema is None:
-            return answer
-        known = await to_thread.run_sync(answer.checked_against, schema)
-        self._remember(known, projection, schema)
-        return known
-
-    # A digest that cannot be read is not an error: another process behind the same URL may know it.
-    async def _read(self, tool: str, projection: Projection | None, digest: str) -> Schema | None:
-        if projection is not None and (tool, projection) in self._schemas:
-            named, schema = self._schemas[tool, projection]
-            if named == digest:
-                return schema
-        read: Any = await self._wire.schema(digest)
-        return read if isinstance(read, bool) or is_object(read) else None
-
-    def _remember(self, answer: Answer, projection: Projection | None, schema: Schema) -> None:
-        receipt = answer.receipt
-        # A schema inferred from one result is of no use for the next.
-        if projection is None or not isinstance(receipt, Applied) or receipt.schema_source is not None:
-            return
-        if receipt.schema_digest is not None:
-            self._schemas[answer.tool.name, projection] = receipt.schema_digest, schema
-            self._schemas.move_to_end((answer.tool.name, projection))
-        if len(self._schemas) > MAX_CACHED_SCHEMAS:
-            self._schemas.popitem(last=False)

@@ -1,7 +1,7 @@
 """A call: its request, from its options to the wire; its refusal by the server; and what a client returns of it.
 
 call_tool(..., include=["id", "user.login"], strict=True)
--> _meta.projection = {"mode": "include", "fields": ["id", "user.login"], "strict": true, "schema": "digest"}
+-> _meta.projection = {"mode": "include", "fields": ["id", "user.login"], "strict": true, "schema": "none"}
 
 error -32602, data {"error": {"code": "UNKNOWN_FIELD", ...}}     UnknownField: the tool has not run
 """
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mcp import MCPError
 
     from louver.core.json import Schema
-    from louver.core.projection.request import SchemaForm
     from louver.errors import LouverError
     from louver.wire.projection import Applied, NotApplied
 
@@ -56,11 +55,14 @@ def requested_projection(given: Mapping[str, Any], *, strict: bool, required: bo
     return Projection.from_wire({"mode": mode, member: wire_value, "strict": strict, "required": required})
 
 
-def wire_form(projection: Projection, schema: SchemaForm, *, knows_options: bool) -> dict[str, Any]:
-    """The request as sent: our own options only to a server that knows them. The client enforces them itself."""
-    if knows_options:
-        return replace(projection, schema=schema).to_wire()
-    return replace(projection, strict=False, required=False, schema="inline").to_wire()
+def wire_form(projection: Projection, *, knows_options: bool, derives: bool) -> dict[str, Any]:
+    """The request as sent: our own options only to a server that knows them. The client enforces them itself.
+
+    One that derives the schema here needs none.
+    """
+    if not knows_options:
+        return replace(projection, strict=False, required=False).to_wire()
+    return replace(projection, schema="none" if derives else "inline").to_wire()
 
 
 def refusal(error: MCPError) -> LouverError | None:

@@ -20,7 +20,7 @@ from mcp.client import advertise
 from mcp_types import ToolListChangedNotification
 
 from louver.catalogue.plan_cache import Plans
-from louver.client.answer import SchemaCache, judge
+from louver.client.answer import judge
 from louver.client.call import ProjectedResult, refusal, requested_projection, wire_form
 from louver.client.target import only, opened
 from louver.client.tools import Tools
@@ -67,7 +67,6 @@ class Client:
         self._plans = Plans()
         self._tools = Tools(self._wire, self._plans, declared=False)
         self._types: dict[Any, Typed[Any]] = {}
-        self._schemas = SchemaCache(self._wire)
 
     async def __aenter__(self) -> Self:
         try:
@@ -219,9 +218,7 @@ class Client:
     ) -> dict[str, Any]:
         meta: dict[str, Any] = {}
         if projection is not None:
-            # The digest is enough if the schema is exact, or was received before.
-            is_known = tool.is_exact or self._schemas.knows(tool.name, projection)
-            form = wire_form(projection, "digest" if is_known else "inline", knows_options=tool.knows_options)
+            form = wire_form(projection, knows_options=tool.knows_options, derives=tool.is_exact)
             meta = {PROJECTION_LITERAL: form}
         refused = None
         try:
@@ -245,7 +242,8 @@ class Client:
             if newer is None:
                 raise
             answer = await to_thread.run_sync(partial(judge, newer, projection, result, prune=prunes))
-        return await self._schemas.check_schema(answer, projection)
+        reported = answer.reported_schema
+        return answer if reported is None else await to_thread.run_sync(answer.checked_against, reported)
 
     async def _on_message(self, message: IncomingMessage) -> None:
         if isinstance(message, ToolListChangedNotification):

@@ -89,7 +89,7 @@ class KnownTool:
         if structured and is_wrapped(self.source):
             return self.entry_of(_WRAPPED).plan(projection)
         plan = self.entry.plan_without_schema(projection, wrapper, beside)
-        return ReadyPlan(plan, validator(plan.schema), plan.schema, plan.digest)
+        return ReadyPlan(plan, validator(plan.schema), plan.schema)
 
     def check(self, projection: Projection, *, prunes: bool) -> None:
         """Refuse an impossible request before the tool runs. `prunes`: the client projects if the server does not."""

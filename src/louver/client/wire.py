@@ -6,7 +6,6 @@ any pattern, and with values of the result in its errors.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import mcp_types as types
@@ -17,16 +16,13 @@ from mcp_types import HEADER_MISMATCH, PARSE_ERROR, ErrorData
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
-from louver.core import json
 from louver.core.json import is_array, is_object, levels
 from louver.errors import InvalidAnswer
 from louver.limits import MAX_ROUNDS, MAX_TOOL_PAGES
-from louver.wire.names import SCHEMAS_URI
 
 if TYPE_CHECKING:
     from mcp import Client as McpClient
 
-    from louver.core.json import Json
 
 _AS_IT_IS: Final[Any] = TypeAdapter(dict[str, Any])
 
@@ -63,13 +59,6 @@ class Wire:
         # The protocol requires a client to list the tools again, and to repeat the call once.
         await self.tools()
         return await self._answered(tool, arguments, meta)
-
-    async def schema(self, digest: str) -> Json:
-        params = types.ReadResourceRequestParams(uri=f"{SCHEMAS_URI}{digest}")
-        with suppress(MCPError, InvalidAnswer, KeyError, TypeError, IndexError, json.NotJson):
-            read = await self._request(types.ReadResourceRequest(params=params))
-            return json.parse(read["contents"][0]["text"])
-        return None
 
     @property
     def _is_modern(self) -> bool:

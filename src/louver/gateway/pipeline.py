@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from louver.policy.principal import Principal
     from louver.steps.audit.writer import AuditWriter
     from louver.steps.call_limits import CallLimits, LimitSettings
-    from louver.steps.calls.schema_resource import ProjectedSchemas
     from louver.steps.compose import Discloses, Hides
     from louver.steps.policy.enforcer import PolicyEnforcer
     from louver.steps.request import Identity, Next, Step
@@ -393,7 +392,7 @@ class Pipeline:
 
     def _built_in(
         self, config: Config, upstreams: Mapping[str, Upstream], extras: ResponseExtras
-    ) -> Callable[[ProjectedSchemas], Step] | None:
+    ) -> Callable[[], Step] | None:
         provider = _tool_provider_of(config, upstreams, self.scripts, extras.results)
         if provider is None:
             return None
@@ -402,13 +401,12 @@ class Pipeline:
         # The single tool adds guidance and warnings to its answers itself.
         own = NO_EXTRAS if config.exposure == "gateway" else extras
 
-        def step(schemas: ProjectedSchemas) -> Step:
+        def step() -> Step:
             projection = ProjectionStep(
                 self._server_info,
                 ToolRegistry(ToolViews(None, {})),
                 RequestOptions("off", {}),
                 config.listing,
-                schemas=schemas,
                 extras=own,
                 planning=self.planning,
             )

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from louver.core.json import digest
 from louver.policy.principal import NOBODY
 from louver.steps.calls.planning import Planning
-from louver.steps.calls.schema_resource import ProjectedSchemas
 from louver.steps.projection import ProjectionStep
 from louver.steps.request import in_order
 from louver.steps.tools.origin import ATTACHED_SERVER
@@ -76,7 +75,7 @@ class Features:
     descriptions: DescriptionFiles
     search: Callable[[DescriptionFiles], Search] | None = None
     disclosure: Callable[[DescriptionFiles, ToolRegistry], Discloses] | None = None
-    built_in: Callable[[ProjectedSchemas], Step] | None = None  # tools of the gateway, which it projects itself
+    built_in: Callable[[], Step] | None = None  # tools of the gateway, which it projects itself
     policed: Policed | None = None
     audit: RecordWriter | None = None
     outer: Sequence[Acting] = ()
@@ -133,13 +132,12 @@ class Composed:
 
     def _compose(self, principal: Principal) -> _Chains:
         features, policed = self._features, self._features.policed
-        schemas = ProjectedSchemas("public" if features.audience is None else "private")
         tools = ToolRegistry(features.views(None if policed is None else _hides(policed, principal)), features.origins)
         files = features.descriptions
         if policed is not None:
             files = files.seen_by(_visible_file(policed, principal))
         disclosure = None if features.disclosure is None else features.disclosure(files, tools)
-        built_in = None if features.built_in is None else features.built_in(schemas)
+        built_in = None if features.built_in is None else features.built_in()
         projection = ProjectionStep(
             features.server_info,
             tools,
@@ -147,7 +145,6 @@ class Composed:
             features.listing,
             exact=features.exact,
             search=None if features.search is None else features.search(files),
-            schemas=schemas,
             extras=features.extras,
             when_listed=partial(features.when_listed, tools),
             planning=features.planning,

@@ -1,6 +1,6 @@
 """The projection step: calls are projected, lists show what can be, and the opening announces it.
 
-It also answers reads of projected schemas and of kept results; everything else passes.
+It also answers reads of kept results; everything else passes.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from louver.steps.calls.call import ProjectedCalls
 from louver.steps.calls.declared_output import DeclaredOutput
 from louver.steps.calls.planning import Planning
 from louver.steps.calls.response import NO_EXTRAS, CallResponses, ResponseExtras
-from louver.steps.calls.schema_resource import ProjectedSchemas, is_projected_schema, list_or_empty, with_cache_hints
-from louver.steps.pages import envelope
+from louver.steps.pages import envelope, list_or_empty
 from louver.steps.recipient import declares_projection, recipient_of
 from louver.steps.results.results import is_kept_result
 from louver.steps.tools.listing import Listing, listed_tool, with_argument
@@ -48,10 +47,7 @@ server's own; but tools with views, or with large answers as counted, keep it.
 
 
 class ProjectionStep:
-    """Routes each method to its handler; with `schemas` it shares projected schemas with other steps.
-
-    With `planning` it shares the budgets of plans with them.
-    """
+    """Routes each method to its handler; with `planning` it shares the budgets of plans with other steps."""
 
     methods: Final = (
         *("initialize", "server/discover", "tools/list", "tools/call"),
@@ -67,7 +63,6 @@ class ProjectionStep:
         *,
         exact: bool = False,
         search: Search | None = None,
-        schemas: ProjectedSchemas | None = None,
         extras: ResponseExtras = NO_EXTRAS,
         when_listed: Callable[[], None] = lambda: None,
         planning: Planning | None = None,
@@ -80,10 +75,9 @@ class ProjectionStep:
         self._hosts = extras.hosts
         self._exact = exact
         self._search = search
-        self._schemas = schemas = ProjectedSchemas() if schemas is None else schemas
         self._listed_tools: WeakKeyDictionary[Entry, _ListedTool] = WeakKeyDictionary()
         planning = Planning() if planning is None else planning
-        calls = ProjectedCalls(tools, request_options, schemas, self._can_project, self._envelope, planning)
+        calls = ProjectedCalls(tools, request_options, self._can_project, self._envelope, planning)
         self._declared_output = DeclaredOutput(tools, listing) if tools.views.schemas else None
         self._responses = CallResponses(calls, tools, extras, self._can_project, request_options, listing)
         self._extras, self._planning = extras, planning
@@ -107,7 +101,7 @@ class ProjectionStep:
         # Imported only now: most servers keep no results.
         from louver.steps.results.read_resource import ResultReader
 
-        return ResultReader(results, self._tools, self._schemas, self._envelope, self._planning)
+        return ResultReader(results, self._tools, self._envelope, self._planning)
 
     def _call(self, request: Request, call_next: Next) -> Awaitable[dict[str, Any]]:
         declared = self._declared_output
@@ -122,12 +116,8 @@ class ProjectionStep:
     async def _answer(self, request: Request, call_next: Next) -> dict[str, Any]:
         if request.method == "tools/list":
             return await self._list(request, call_next)
-        if request.method in ("resources/list", "resources/templates/list"):
+        if request.method in ("resources/list", "resources/templates/list") and self._extras.results is not None:
             return await list_or_empty(request, call_next, self._envelope(request))
-        if is_projected_schema(request):
-            return with_cache_hints(
-                self._schemas.read(request.params["uri"]), self._envelope(request), self._schemas.scope
-            )
         if is_kept_result(request) and request.connection.is_open and (reader := self._reader()) is not None:
             return await reader.read(request, call_next)
         result = await call_next(request)
@@ -135,7 +125,7 @@ class ProjectionStep:
             capabilities = advertised(
                 result.get("capabilities") or {},
                 None if self._request_options.argument == "off" else self._request_options.name,
-                readable=self._extras.results is not None or declares_projection(request),
+                readable=self._extras.results is not None,
             )
             result = {**result, "capabilities": capabilities}
             if self._search is None:

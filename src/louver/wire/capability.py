@@ -17,7 +17,7 @@ from louver.core.json import members
 from louver.core.projection.request import Mode, SchemaForm
 from louver.limits import MATCHES_A_PAGE, MAX_QUERY_CHARACTERS, MAX_SEGMENTS
 from louver.wire.model import Count, WireModel
-from louver.wire.names import FILTERING_LITERAL, PROJECTION, PROJECTION_LITERAL, SCHEMAS_URI, SEARCH
+from louver.wire.names import FILTERING_LITERAL, PROJECTION, PROJECTION_LITERAL, SEARCH
 
 
 class Capability(WireModel, frozen=True, kw_only=True):
@@ -29,7 +29,6 @@ class Capability(WireModel, frozen=True, kw_only=True):
 class ExtensionCapability(Capability, frozen=True, kw_only=True):
     argument: str | None = None  # the argument that tools accept a projection by, if they do
     schema_forms: list[SchemaForm] = field(default_factory=lambda: list(get_args(SchemaForm)), name="schema")
-    schema_resource: str = f"{SCHEMAS_URI}{{digest}}"  # the URI of the resource that holds a projected schema
 
 
 class SearchCapability(WireModel, frozen=True, kw_only=True):
@@ -38,7 +37,7 @@ class SearchCapability(WireModel, frozen=True, kw_only=True):
 
 
 def advertised(capabilities: dict[str, Any], argument: str | None, *, readable: bool) -> dict[str, Any]:
-    """`capabilities` with both forms of projection; `readable`: the client can read kept results, or schemas."""
+    """`capabilities` with both forms of projection; `readable`: the client can read kept results."""
     tools = capabilities.get("tools")
     extensions = capabilities.get("extensions")
     if tools is None:

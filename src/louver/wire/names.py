@@ -41,9 +41,6 @@ NEEDS: Final = f"{PREFIX}needs"
 # In the `_meta` of an error result: the error as an object.
 ERROR: Final = f"{PREFIX}error"
 
-# Resource of a projected schema, by its digest.
-SCHEMAS_URI: Final = "louver://schemas/"
-
 # The extension in `capabilities.extensions`: where full tool descriptions are read.
 DISCLOSURE: Final = f"{PREFIX}disclosure"
 

@@ -13,9 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
-
-from msgspec import Meta
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from louver.core.json import is_array, is_object
 from louver.core.projection.request import Mode, Projection
@@ -196,8 +194,6 @@ class Applied(WireModel, frozen=True, kw_only=True):
     suggestions: dict[str, str] | None = None  # for unmatched paths: what was meant
     partial: bool | None = None  # something was left out: do not write this value back
     content_dropped: Count | None = None  # blocks of `content` that are not text and were dropped
-    # In every receipt of ours, unless the request has `"schema": "none"`.
-    schema_digest: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")] | None = None
     projected_schema: dict[str, Any] | bool | None = None
     schema_precision: Literal["shape"] | None = None  # the schema only says which members there can be
     # Nothing was declared of the value: the schema comes from this answer alone.
@@ -209,10 +205,7 @@ class NotApplied(WireModel, frozen=True, kw_only=True):
     reason: Reason
 
 
-_FOR_PROGRAMS = (
-    *("unmatched", "suggestions", "schemaDigest", "projectedSchema"),
-    *("schemaPrecision", "schemaSource"),
-)
+_FOR_PROGRAMS = (*("unmatched", "suggestions", "projectedSchema", "schemaPrecision", "schemaSource"),)
 
 
 def brief(receipt: dict[str, Any]) -> dict[str, Any]:

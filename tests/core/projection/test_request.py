@@ -16,7 +16,7 @@ from louver.errors import InvalidProjection, ProjectionLimit
     [
         {"mode": "include", "fields": ["id", "user.login"]},
         {"mode": "exclude", "fields": ["body", "**.email"], "strict": True},
-        {"mode": "view", "view": "minimal", "required": True, "schema": "digest"},
+        {"mode": "view", "view": "minimal", "required": True, "schema": "none"},
         {"mode": "include", "fields": ["*"], "schema": "none"},
     ],
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from louver.core.json import digest, is_array, is_object, levels, members
-from louver.wire.names import PROJECTION, PROJECTION_LITERAL
+from louver.core.json import is_array, is_object, levels, members
+from louver.wire.names import PROJECTION_LITERAL
 from louver_conformance.assertions import (
     exclude,
     first,
@@ -14,10 +14,8 @@ from louver_conformance.assertions import (
     must_have_extension,
     receipt_of,
     result_of,
-    same,
 )
 from louver_conformance.checks import check
-from louver_conformance.context import resource_json
 from louver_conformance.errors import CheckFailed, NotOffered
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from louver_conformance.sample import Sample
 
 # Form of the schema -> members of the receipt.
-_FORMS = {"inline": {"projectedSchema", "schemaDigest"}, "digest": {"schemaDigest"}, "none": set[str]()}
+_FORMS = {"inline": True, "none": False}
 
 
 @check("schema-given")
@@ -120,32 +118,10 @@ async def listed_schema_accepts_what_is_left(context: Context) -> None:
 async def schema_forms(context: Context) -> None:
     must_have_extension(context)
     sample = first(context)
-    for form, named in _FORMS.items():
+    for form, is_inline in _FORMS.items():
         receipt = receipt_of(await context.call(sample, {**include(sample), "schema": form}))
-        if receipt.keys() & {"projectedSchema", "schemaDigest"} != named:
+        if ("projectedSchema" in receipt) != is_inline:
             raise CheckFailed(f"with 'schema': {form!r} the receipt does not tell the schema in this form")
-
-
-@check("schema-digest")
-async def schema_digest(context: Context) -> None:
-    must_have_extension(context)
-    async for _, _, receipt, _ in _projected(context):
-        if receipt.get("schemaDigest") != digest(receipt["projectedSchema"]):
-            raise CheckFailed("'schemaDigest' is not the digest of 'projectedSchema'")
-
-
-@check("schema-by-digest")
-async def schema_by_digest(context: Context) -> None:
-    must_have_extension(context)
-    template = members(context.extensions.get(PROJECTION)).get("schemaResource")
-    if not isinstance(template, str) or "{digest}" not in template:
-        raise NotOffered("no 'schemaResource' is declared")
-    sample = first(context)
-    name = receipt_of(await context.call(sample, {**include(sample), "schema": "digest"})).get("schemaDigest")
-    answer = await context.session.request("resources/read", {"uri": template.replace("{digest}", str(name))})
-    schema = receipt_of(await context.call(sample, include(sample)))["projectedSchema"]
-    if answer.result is None or not same(resource_json(answer), schema):
-        raise CheckFailed("the resource that a digest names does not hold the schema")
 
 
 async def _projected(

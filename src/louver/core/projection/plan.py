@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from louver.core.cached import cached_property
-from louver.core.json import Json, Schema, digest, is_object
+from louver.core.json import Json, Schema, is_object
 from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
 from louver.core.paths.path import FieldPath
 from louver.core.project import project
@@ -204,11 +204,6 @@ class Plan:
     def precision(self) -> Precision:
         """Whether `schema` carries the original's assertions, or only the shape."""
         return self._derived.precision
-
-    @cached_property
-    def digest(self) -> str:
-        """16 hex digits that identify `schema`."""
-        return digest(self.schema)
 
     @cached_property
     def _derived(self) -> Derived:

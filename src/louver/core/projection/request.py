@@ -2,7 +2,7 @@
 
 {"mode": "include", "fields": ["id", "user.login"]}
 {"mode": "exclude", "fields": ["**.email"], "strict": true}
-{"mode": "view", "view": "minimal", "required": true, "schema": "digest"}
+{"mode": "view", "view": "minimal", "required": true, "schema": "none"}
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ MAX_REMEMBERED_PATHS = 32
 
 
 Mode = Literal["include", "exclude", "view"]
-SchemaForm = Literal["inline", "digest", "none"]
+SchemaForm = Literal["inline", "none"]
 
 _MODES = ("include", "exclude", "view")
-_FORMS = ("inline", "digest", "none")
+_FORMS = ("inline", "none")
 _KEYS = ("mode", "fields", "view", "strict", "required", "schema")
 
 
@@ -37,7 +37,7 @@ class Projection:
         name: The view's name, in mode `view`.
         strict: Refuse the call if the tool's schema does not know a field.
         required: Answer with an error, never with the full output, where no projection is possible.
-        schema: How the answer carries the projected schema: inline, by its digest, or not at all.
+        schema: How the answer carries the projected schema: inline, or not at all.
     """
 
     mode: Mode

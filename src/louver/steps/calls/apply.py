@@ -106,7 +106,6 @@ def receipt(ready_plan: ReadyPlan, projection: Projection, partial: bool, droppe
         suggestions=plan.suggestions or None,
         partial=partial,
         content_dropped=dropped or None,
-        schema_digest=ready_plan.digest if projection.schema != "none" else None,
         projected_schema=ready_plan.schema if projection.schema == "inline" else None,
         schema_precision="shape" if plan.precision == "shape" else None,
         schema_source="inferred" if plan.is_inferred else None,

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from louver.catalogue.plan_cache import ReadyPlan
     from louver.core.json import Schema
     from louver.steps.calls.planning import Planning
-    from louver.steps.calls.schema_resource import ProjectedSchemas
     from louver.steps.recipient import Recipient
     from louver.steps.request import Next, Request
     from louver.steps.tools.registry import ToolRegistry
@@ -72,14 +71,12 @@ class ProjectedCalls:
         self,
         tools: ToolRegistry,
         request_options: RequestOptions,
-        schemas: ProjectedSchemas,
         can_project: Callable[[Request], bool],
         envelope: Callable[[Request], dict[str, Any]],
         planning: Planning,
     ) -> None:
         self._tools = tools
         self._request_options = request_options
-        self._schemas = schemas
         self._can_project = can_project
         self._envelope = envelope
         self._planning = planning
@@ -186,7 +183,6 @@ class ProjectedCalls:
             if len(result["content"][0]["text"]) > MAX_READ_ON_LOOP:
                 # The text is serialised once more for the wire: let other tasks run first.
                 await checkpoint()
-        self._schemas.remember(kept.ready_plan)
         applied = receipt(kept.ready_plan, requested.projection, kept.is_partial, dropped)
         is_program = requested.requested_by != "argument" and recipient.is_program
         answer = _with_receipt(result, requested, applied, is_brief=not is_program)

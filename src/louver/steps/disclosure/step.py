@@ -13,12 +13,11 @@ from louver.catalogue.hosts import HOSTS, host_of
 from louver.concurrency.offload import run_in_thread
 from louver.core.json import members
 from louver.steps.calls.response import for_model
-from louver.steps.calls.schema_resource import list_or_empty
 from louver.steps.disclosure import texts
 from louver.steps.disclosure.definitions import ToolDefinitions
 from louver.steps.disclosure.describe import DescriptionReader
 from louver.steps.disclosure.gate import Gate
-from louver.steps.pages import envelope
+from louver.steps.pages import envelope, list_or_empty
 from louver.steps.recipient import client_name, recipient_of
 from louver.steps.tools.origin import ATTACHED_SERVER
 from louver.wire.descriptions import DisclosureCapability, is_about_descriptions
@@ -73,6 +72,7 @@ class Disclosure:
             "tools/list": self._list,
             "tools/call": self._call,
             "resources/list": self._resources,
+            "resources/templates/list": self._templates,
             "resources/read": self._read,
             "prompts/list": self._prompts,
             "prompts/get": self._prompt,
@@ -145,6 +145,9 @@ class Disclosure:
         described = await self._definitions.find(name, request, call_next)
         answer = await self._gate.call(described, request, call_next, is_for_model=is_for_model)
         return answer if recipient.is_program else await for_model(answer)
+
+    async def _templates(self, request: Request, call_next: Next) -> dict[str, Any]:
+        return await list_or_empty(request, call_next, self._envelope(request))
 
     async def _resources(self, request: Request, call_next: Next) -> dict[str, Any]:
         return await self._with_added("resources", self._texts.resource, request, call_next)

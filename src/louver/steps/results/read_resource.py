@@ -16,7 +16,7 @@ import msgspec
 
 from louver.catalogue.entry import Entry
 from louver.concurrency.offload import in_thread
-from louver.core.json import compact, digest, members
+from louver.core.json import compact, members
 from louver.core.paths.find import longest, with_items
 from louver.core.preview.field_sizes import size_of, weigh
 from louver.core.projection.view import Views
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from louver.core.json import Json
     from louver.core.paths.find import Found
     from louver.steps.calls.planning import Planning
-    from louver.steps.calls.schema_resource import ProjectedSchemas
     from louver.steps.request import Next, Request
     from louver.steps.results.results import ResultInfo, Results
     from louver.steps.tools.registry import ToolRegistry
@@ -57,13 +56,11 @@ class ResultReader:
         self,
         results: Results,
         tools: ToolRegistry,
-        schemas: ProjectedSchemas,
         envelope: Callable[[Request], dict[str, Any]],
         planning: Planning,
     ) -> None:
         self._results = results
         self._tools = tools
-        self._schemas = schemas
         self._envelope = envelope
         self._planning = planning
 
@@ -148,7 +145,6 @@ class ResultReader:
         applied = receipt(part.ready_plan, wanted.projection, part.is_partial, 0)
         if part.is_inferred:
             applied = msgspec.structs.replace(applied, schema_source="inferred", schema_precision=None)
-        self._schemas.remember(part.ready_plan)
         page = {} if part.page is None else {RESULT: part.page}
         meta = {**envelope.get("_meta", {}), **page, PROJECTION_LITERAL: applied.to_wire()}
         caching = {"ttlMs": 0, "cacheScope": "private"} if request.is_modern else {}
@@ -176,7 +172,7 @@ def _make_part(read: Read, kept: KeptValue, info: ResultInfo, limit: int = sys.m
         return _Part(compact(page_value), kept.ready_plan, is_partial, page_meta)
     # The schema of all elements may constrain their number and order, which differ on a page.
     schema = infer([page_value])
-    ready_plan = replace(kept.ready_plan, schema=schema, digest=digest(schema))
+    ready_plan = replace(kept.ready_plan, schema=schema)
     return _Part(compact(page_value), ready_plan, is_partial=True, page=page_meta, is_inferred=True)
 
 
