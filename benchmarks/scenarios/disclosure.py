@@ -22,11 +22,11 @@ from mcp.server import Server
 import louver
 from benchmarks import tasks
 from benchmarks.results import Group, Row
-from examples.company import build_server
 from louver.core.json import compact
 from louver.gateway.config.model import Config
 from louver.gateway.gateway import Gateway
 from louver.sdk.adapter import StepMiddleware
+from tests.fixtures.company import build_server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     Made = Callable[[], MCPServer[Any] | Server[Any]]
 
-_VIEWS = Path(__file__).parents[2] / "examples" / "company" / "views"
+_VIEWS = Path(__file__).parents[2] / "tests" / "fixtures" / "company" / "views"
 
 
 def run(_setting: Setting) -> Iterator[Group]:
@@ -80,7 +80,7 @@ def inputs(tools: list[dict[str, Any]]) -> str:
 
 async def one_tool() -> str:
     """The list of a gateway before the example company, in the exposure of one tool."""
-    example = Config.from_command([sys.executable, "-m", "examples.company"])
+    example = Config.from_command([sys.executable, "-m", "tests.fixtures.company"])
     gateway = Gateway(example, single_client=True, exposure="gateway")
     try:
         # The client gives up asking for the revision if the company takes long to start.

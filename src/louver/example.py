@@ -1,7 +1,7 @@
 """The server of `louver demo` and `louver serve --example`: an invented company with users, issues and orders.
 
 It is an ordinary MCP server that knows nothing of field projection. Each record is made from its number with a fixed
-seed, so answers are the same on every machine. `examples/company` is a larger one, for tests and benchmarks.
+seed, so answers are the same on every machine.
 """
 
 import json

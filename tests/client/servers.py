@@ -1,8 +1,8 @@
 """Servers that a client is tried on: honest ones, and one that says what it is told to say."""
 
 import louver
-from examples.company import build_server
 from steps.profiles import CANARY, PROFILE, SCHEMA, lowlevel, structured, tool
+from tests.fixtures.company import build_server
 
 MODES = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 """How a client opens a connection of each revision."""

@@ -12,12 +12,12 @@ from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp_types import INVALID_PARAMS
 
 import louver
-from examples.company import build_server
 from steps.profiles import PROFILE, SCHEMA, lowlevel, structured, text, tool
 from steps.reading import URI, grants_in, read, required
 from steps.test_callers import caller
 from steps.test_transparency import CALLS, bytes_of
 from steps.wire import NEW, OLD, connect
+from tests.fixtures.company import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from examples.company import build_server
 from steps.profiles import PROFILE, SCHEMA, lowlevel, structured, text, tool
 from steps.wire import NEW, attached, text_of
+from tests.fixtures.company import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -6,11 +6,11 @@ import logging
 import pytest
 from mcp import MCPError
 
-from examples.company import build_server
 from fixtures.tables import in_turn
 from louver.limits import MAX_PATH_CHARACTERS, MAX_PATHS, MAX_SEGMENTS
 from steps.profiles import CANARY, LOWLEVEL, MCPSERVER, PROFILE, SCHEMA, build, lowlevel, structured, tool
 from steps.wire import NEW, OLD, attached, connect, text_of
+from tests.fixtures.company import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -8,10 +8,10 @@ from mcp import MCPError
 from mcp.server import MCPServer, Server
 
 import louver
-from examples.company import build_server
 from louver.middleware import LouverMiddleware
 from steps.profiles import SCHEMA, lowlevel, structured, text, tool
 from steps.wire import NEW, OLD, attached, connect
+from tests.fixtures.company import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ import louver
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from examples.company import build_server  # noqa: E402
+from tests.fixtures.company import build_server  # noqa: E402
 
 server = build_server()
 exact = {}
@@ -38,7 +38,7 @@ async def restore(ctx, call_next):
 
 if "--exact" in sys.argv:
     server.middleware.insert(0, remember)
-louver.attach(server, views=ROOT / "examples" / "company" / "views")
+louver.attach(server, views=ROOT / "tests" / "fixtures" / "company" / "views")
 if "--exact" in sys.argv:
     server.middleware.insert(0, restore)
 

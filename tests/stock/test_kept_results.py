@@ -11,7 +11,7 @@ from stock.run import CLIENTS, run_driver
 pytestmark = pytest.mark.deep
 
 ROOT = Path(__file__).parents[2]
-COMPANY = {"command": sys.executable, "args": ["-m", "examples.company"], "cwd": str(ROOT)}
+COMPANY = {"command": sys.executable, "args": ["-m", "tests.fixtures.company"], "cwd": str(ROOT)}
 RULE = {"when": {"overBytes": 1}, "note": "There is something in it.", "workflow": ["Look."]}
 GUIDANCE = "GUIDANCE: There is something in it.\n1. Look."
 

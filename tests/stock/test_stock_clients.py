@@ -10,15 +10,15 @@ import pytest
 from mcp import Client
 
 import louver
-from examples.company import build_server
 from louver.catalogue.files.views import ViewFolder
 from stock.run import CLIENTS, run_driver
+from tests.fixtures.company import build_server
 
 pytestmark = pytest.mark.deep
 
 HERE = Path(__file__).parent
 COMPANY = [sys.executable, str(HERE / "company_server.py")]
-VIEWS = HERE.parents[1] / "examples" / "company" / "views"
+VIEWS = HERE.parents[1] / "tests" / "fixtures" / "company" / "views"
 
 
 def include(*fields):

@@ -23,7 +23,7 @@ from louver.shipped import folder
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "samples.py"
 SERVER = [PYTHON, str(FIXTURE)]
 EXAMPLE = [PYTHON, "-m", "louver", "serve", "--example"]
-COMPANY = [PYTHON, "-m", "examples.company"]
+COMPANY = [PYTHON, "-m", "tests.fixtures.company"]
 
 
 def suggest(*arguments, server=SERVER):

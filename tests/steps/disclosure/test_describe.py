@@ -8,19 +8,19 @@ from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
 
 import louver
-from examples.company import build_server
 from louver.limits import MAX_TOOLS_READ
 from louver.steps.disclosure.describe import MAX_AVAILABLE_TOOLS
 from steps.profiles import PROFILE, SCHEMA, lowlevel, text, tool
 from steps.reading import URI, call_as_told, descriptions, grants_in, read, required
 from steps.test_callers import caller
 from steps.wire import NEW, OLD, attached, connect, text_of
+from tests.fixtures.company import build_server
 
 pytestmark = pytest.mark.anyio
 
 OURS = "get_tool_descriptions"
 ROOT = Path(__file__).parents[3]
-DESCRIPTIONS = ROOT / "examples" / "company" / "tool_descriptions"
+DESCRIPTIONS = ROOT / "tests" / "fixtures" / "company" / "tool_descriptions"
 SELECTION = {
     "error": {
         "code": "MISSING_TOOL_SELECTION",

@@ -8,7 +8,6 @@ from mcp import Client
 from mcp.server import Server
 
 import louver
-from examples.company import build_server
 from louver.catalogue.summary import MAX_SUMMARY
 from louver.errors import LouverError
 from louver.steps.disclosure.texts import ENFORCED
@@ -16,12 +15,13 @@ from steps.profiles import SCHEMA, VIEWS, build, lowlevel, tool
 from steps.reading import URI, call_as_told, required
 from steps.test_callers import caller
 from steps.wire import NEW, OLD, attached, connect
+from tests.fixtures.company import build_server
 
 pytestmark = pytest.mark.anyio
 
 OPEN = {"type": "object", "properties": {}}
 OURS = "get_tool_descriptions"
-DESCRIPTIONS = Path(__file__).parents[3] / "examples" / "company" / "tool_descriptions"
+DESCRIPTIONS = Path(__file__).parents[3] / "tests" / "fixtures" / "company" / "tool_descriptions"
 
 
 def many(n=5):

@@ -8,12 +8,12 @@ from mcp.client import advertise
 from mcp.server import Server
 
 import louver
-from examples.company import build_server
 from louver.core.schema.relax import relax
 from louver.errors import LouverError
 from louver.wire.names import PROJECTION
 from steps.profiles import PROFILE, SCHEMA, VIEWS, build, lowlevel, structured, text, tool
 from steps.wire import NEW, OLD, attached, connect
+from tests.fixtures.company import build_server
 
 pytestmark = pytest.mark.anyio
 

@@ -7,11 +7,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 
-from examples.company import build_server
 from louver.catalogue.files.descriptions import Described, DescriptionFiles
+from tests.fixtures.company import build_server
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "examples" / "company" / "tool_descriptions"
+FOLDER = ROOT / "tests" / "fixtures" / "company" / "tool_descriptions"
 FILES = sorted(FOLDER.glob("*.json"))
 NAMES = [path.name.removesuffix(".json") for path in FILES]
 

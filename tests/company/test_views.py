@@ -8,11 +8,11 @@ from jsonschema import Draft202012Validator
 from mcp import Client
 
 import louver
-from examples.company import build_server
 from louver.catalogue.files.views import ViewFile, ViewFolder
+from tests.fixtures.company import build_server
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "examples" / "company" / "views"
+FOLDER = ROOT / "tests" / "fixtures" / "company" / "views"
 FILES = sorted(FOLDER.glob("*.views.json"))
 NAMES = [path.name.removesuffix(".views.json") for path in FILES]
 

@@ -1,3 +1,0 @@
-from examples.company.server import build_server
-
-build_server().run()
