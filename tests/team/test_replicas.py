@@ -403,6 +403,23 @@ async def test_a_stream_is_resumed_though_the_tag_of_the_replica_has_changed(mon
     assert b'"name":"waits"' in resumed.body
 
 
+async def test_what_comes_while_a_session_closes_does_not_open_it_again(monkeypatch):
+    """It did where the shared state was away, and the session went on after its client had ended it."""
+    app = McpEndpoint(alone()[0])
+    session = session_of(await send(app, INITIALIZE))
+    close, found = sessions.HttpSession.close, []
+
+    async def closing(closed):
+        found.append((await send(app, asks("ping"), session=session)).sent[0]["status"])
+        await close(closed)
+
+    monkeypatch.setattr(sessions.HttpSession, "close", closing)
+    assert (await send(app, method="DELETE", session=session)).sent[0]["status"] == 200
+    found.append((await send(app, asks("ping"), session=session)).sent[0]["status"])
+    assert found == [404, 404]
+    await app.close()
+
+
 async def test_updates_that_wait_for_a_client_are_bounded(monkeypatch):
     """Each was a task for as long as the client did not read."""
     monkeypatch.setattr(sessions, "MAX_UNDELIVERED", 3)

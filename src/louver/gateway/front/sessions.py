@@ -160,15 +160,19 @@ class HttpSessions:
     async def delete(self, exchange: HttpExchange) -> None:
         """End a session, also one that only other replicas have used."""
         session, replicas = self._find_own(exchange), self._replicas
-        if session is not None:
-            await self._close(session)
-        elif replicas is not None and await replicas.forward(exchange, b"", is_here=False):
-            return
-        elif replicas is None or replicas.find(exchange) is None:
-            await self._refuse_unknown(exchange)
-            return
-        if replicas is not None:
-            await replicas.end(exchange)
+        if session is None:
+            if replicas is not None and await replicas.forward(exchange, b"", is_here=False):
+                return
+            if replicas is None or replicas.find(exchange) is None:
+                await self._refuse_unknown(exchange)
+                return
+        try:
+            # First: a request that comes while the session closes is not to open it again.
+            if replicas is not None:
+                await replicas.end(exchange)
+        finally:
+            if session is not None:
+                await self._close(session)
         await exchange.respond(200, b"", _session_header(exchange.headers[SESSION_HEADER]))
 
     async def close(self) -> None:
