@@ -74,14 +74,13 @@ def test_what_cannot_be_done_is_refused_with_status_2_and_nothing_on_standard_ou
         ("serve", "name the server: -- COMMAND, --url URL, --config FILE or --example"),
         ("check --url http://a --config b", "name the server once: --url and --config exclude each other"),
         ("check --url http://a -- b", "name the server once: -- COMMAND and --url exclude each other"),
-        ("explain --as nobody --tool a --schema b -- c", "-- COMMAND and --schema exclude each other"),
+        ("check --as nobody --tool a --schema b -- c", "-- COMMAND and --schema exclude each other"),
         ("check --config b --token T1", "--token goes with --url"),
         ("check --config b --header A=T1", "--header goes with --url"),
         ("check --url http://a --server b", "--server goes with --config"),
         ("check --", "a command is missing after '--', for example: -- npx -y some-server"),
-        ("audit a.db -- npx T1", "louver audit starts no server: leave out '--' and what follows"),
+        ("report a.db -- npx T1", "louver report starts no server: leave out '--' and what follows"),
         ("demo T1", "there is a word too many"),
-        ("explain --as nobody -- npx --qx", "the following arguments are required: --tool"),
     ],
 )
 def test_what_is_wrong_on_the_command_line_is_told_by_its_command(arguments, said):
@@ -95,7 +94,7 @@ def test_what_is_wrong_on_the_command_line_is_told_by_its_command(arguments, sai
     assert "T1" not in err
 
 
-COMMANDS = ["serve", "check", "call tool", "explain --as nobody --tool t --policy p.json"]
+COMMANDS = ["serve", "check", "call tool", "check --as nobody --tool t --policy p.json"]
 """That are told a server."""
 
 
@@ -180,6 +179,8 @@ def test_a_command_that_does_not_exist_is_told():
     assert louver("qqq").stderr.endswith("there is no command 'qqq': 'louver --help' lists them\n")
     assert "'louver completion' is gone: 'louver --help' lists" in louver("completion", "bash").stderr
     assert "'louver project' is gone: in a program 'compile_projection'" in louver("project", "--include", "id").stderr
+    assert "'louver explain' is gone: 'louver check --as WHO --tool TOOL'" in louver("explain").stderr
+    assert "'louver saved' is gone: 'louver report'" in louver("saved").stderr
     bare = louver()
     assert bare.returncode == 2
     assert bare.stderr.endswith("louver: error: name a command: 'louver --help' lists them; begin with: louver demo\n")

@@ -29,16 +29,14 @@ FILES = {
     "schema.json": {"type": "object", "properties": {"é": {"type": "string"}, "ssn": {"type": "string"}}},
 }
 COMMANDS = {
-    "audit": ["audit.db"],
     "call": ["t", "--", *SERVER],
     "check": ["--", *SERVER],
     "conformance": ["--era", "2025-11-25", "--group", "hint", "--", *HONEST],
     "demo": ["--json"],
-    "explain": ["--policy", "it.policy.json", "--as", "nobody", "--tool", "t", "--schema", "schema.json"],
     "doctor": ["cursor"],
     "login": ["--config", "none.json"],
     "logout": ["--config", "none.json"],
-    "saved": ["savings.db", "--json"],
+    "report": ["audit.db"],
     "serve": ["--example", "--no-auth", "--http", "0.0.0.0:0"],
     "suggest": ["--call", "t", "{}", "--out", "views", "--", *SERVER],
     "token": ["--subject", "ann", "--scopes", "two,words"],

@@ -60,7 +60,7 @@ def test_a_rule_is_told_by_the_name_that_it_has(tmp_path):
     rule = {"name": "[/red]", "deny": ["`[bold]`"]}
     policy.write_text(json.dumps({"version": "1", "tools": {"it": {"rules": [rule]}}}))
     schema.write_text(json.dumps({"type": "object", "properties": {"[bold]": {"type": "string"}}}))
-    done = louver("explain", "--policy", str(policy), "--as", "nobody", "--tool", "it", "--schema", str(schema))
+    done = louver("check", "--policy", str(policy), "--as", "nobody", "--tool", "it", "--schema", str(schema))
     assert (done.returncode, done.stderr) == (0, "")
     assert "By rule '[/red]'." in done.stdout
     assert {"`[bold]`", "[/red]"} <= cells(done.stdout)

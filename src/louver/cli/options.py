@@ -83,10 +83,6 @@ def _call(says: str, **settings: Any) -> Option:
     return _option("--call TOOL ARGS ...", f"{says}; ARGS is a JSON object (repeatable)", dest="calls", **settings)
 
 
-def _by(*choices: str) -> Option:
-    return _option("--by", "one row for each of these (default: tool)", choices=choices, default="tool")
-
-
 _COMMAND_LINE = "the command that starts the server, with its arguments, at the end of the line"
 _HEADER = "send this header to the URL (repeatable); no secrets, since other users can see them"
 _SERVER_OPTIONS = (
@@ -100,7 +96,7 @@ _SERVER_OPTIONS = (
 )
 _JSON_ARRAY = _option("--json", "print one JSON array")
 _JSON_OBJECT = _option("--json", "print one JSON object")
-_SINCE = _option("--since TIME", "only since 7d, 12h or 30m ago, or since an ISO 8601 time")
+_BY = ("tool", "server", "view", "day", "principal", "field")
 _FIELDS = (
     _option("--include PATH ...", "keep this field (repeatable)"),
     _option("--exclude PATH ...", "drop this field (repeatable)"),
@@ -190,10 +186,21 @@ COMMANDS = (
         module="desk.commands.doctor",
     ),
     _command(
-        "check SERVER",
-        "check a configuration and its servers",
-        ("louver check --config mcp.json",),
-        Servers(),
+        "check [OPTIONS] SERVER",
+        "check a configuration and its servers; or which fields a policy shows to a caller",
+        (
+            "louver check --config mcp.json",
+            "louver check --as role:support --tool search --config mcp.json --server crm",
+        ),
+        Servers((_option("--schema FILE", "with --as: the tool's output schema, in place of a server"),)),
+        _group(
+            "what a caller sees",
+            _option("--as WHO", "the caller: nobody, or for example role:support,scope:orders:read", dest="who"),
+            _option("--tool TOOL", "the tool's name at its server"),
+            _option("--against WHO", "compare with this caller: show only what differs"),
+            _option("--policy FILE", "the policy file (default: that of --config)"),
+            _JSON_OBJECT,
+        ),
         more="The exit status is 1 if there is a problem.",
     ),
     _command(
@@ -276,55 +283,25 @@ COMMANDS = (
         module="desk.commands.suggest",
     ),
     _command(
-        "explain --tool TOOL --as WHO [OPTIONS] [SERVER]",
-        "show which fields of a tool a caller sees under a policy",
+        "report [OPTIONS] [FILE]",
+        "report how many tokens projection has saved; of audit records, which fields went to which caller",
         (
-            "louver explain --tool search --as role:support --config mcp.json --server crm",
-            "louver explain --tool search --as nobody --against role:ops --config mcp.json",
+            "louver report --by view --since 30d",
+            "louver report audit.db --by field --since 7d",
         ),
-        _group(
-            "the tool and the caller",
-            _option("--tool TOOL", "the tool's name at its server", required=True),
-            _option(
-                "--as WHO",
-                "the caller: nobody, or for example role:support,scope:orders:read,client:desk",
-                dest="who",
-                required=True,
-            ),
-            _option("--against WHO", "compare with this caller: show only what differs"),
-            _option("--policy FILE", "the policy file (default: that of --config)"),
-        ),
-        Servers((_option("--schema FILE", "the tool's output schema, in place of a server"),), is_required=False),
-        _JSON_OBJECT,
-    ),
-    _command(
-        "saved [OPTIONS] [FILE]",
-        "report how many tokens projection has saved",
-        ("louver saved", "louver saved --by view --since 30d"),
         _option(
             "file [FILE]",
-            "the file that the configuration names as 'savings' (default: ~/.local/state/louver/savings.db)",
+            "a file that the configuration names as 'savings' or 'audit' (default: ~/.local/state/louver/savings.db)",
         ),
-        _SINCE,
-        _by("tool", "server", "view", "day"),
-        _JSON_OBJECT,
-        more="louver serve counts the calls that pass through it.",
-    ),
-    _command(
-        "audit [OPTIONS] FILE",
-        "report which fields of which tools went to which caller",
-        ("louver audit audit.db --by field --since 7d", "louver audit audit.db --principal ann"),
+        _option("--since TIME", "only since 7d, 12h or 30m ago, or since an ISO 8601 time"),
+        _option("--by", "one row for each of these (default: tool)", choices=_BY, default="tool"),
+        _option("--json", "print one JSON object; of audit records, an array"),
         _group(
-            "the records",
-            _option("file FILE", "the audit database that the configuration names"),
-            _SINCE,
+            "of audit records",
             _option("--principal NAME", "only of this caller: ann, subject:ann,client:desk, nobody, or a digest"),
+            _option("--export", "print every record, one JSON object per line"),
         ),
-        _group(
-            "the report",
-            _by("tool", "principal", "field"),
-            _group(None, _JSON_ARRAY, _option("--export", "print every record, one JSON object per line")),
-        ),
+        more="louver serve counts the calls that pass through it.",
     ),
     _command(
         "token [OPTIONS]",

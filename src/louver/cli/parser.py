@@ -31,9 +31,12 @@ _SHOWN = 80  # characters of a wrong word
 # Commands that there were, and what to do instead.
 _PLAN = "in a program 'compile_projection' does it; 'louver call' projects what a tool answers"
 GONE = {
+    "audit": "'louver report FILE' tells of audit records",
     "completion": "'louver --help' lists the commands",
     "derive": _PLAN,
+    "explain": "'louver check --as WHO --tool TOOL' tells it",
     "project": _PLAN,
+    "saved": "'louver report' tells it",
 }
 GONE_OPTIONS = {
     "--workers": "a second process behind a proxy serves more, with 'state' and 'keys' as replicas have them",

@@ -207,7 +207,7 @@ class _Reader:
                 self._wrong((*at, "rules", number, "name"), f"there is a rule {name!r} already")
         pinned = value.get("digest")
         if pinned is not None and not (isinstance(pinned, str) and _DIGEST.fullmatch(pinned)):
-            self._wrong((*at, "digest"), "'digest' is 16 hex digits, as 'louver explain' prints them")
+            self._wrong((*at, "digest"), "'digest' is 16 hex digits, as 'louver check --as WHO' prints them")
         return ToolPolicy(rules, pinned, at[-1] == OTHERS)
 
     def _rule(self, at: Place, value: Any) -> Rule:

@@ -202,7 +202,7 @@ WRONG = {
     "a tool with an unknown key": (of() | {"tools": {"t": {"rules": [], "x": 1}}}, "unknown key 'x'"),
     "a digest that is no text": (
         of() | {"tools": {"t": {"rules": [rule()], "digest": 7}}},
-        "'digest' is 16 hex digits, as 'louver explain' prints them",
+        "'digest' is 16 hex digits, as 'louver check --as WHO' prints them",
     ),
     "rules that are no list": (of({}), "'rules' is a list"),
     "no rule": (of([]), "'rules' is a list of one rule or more"),

@@ -273,7 +273,7 @@ def test_where_louver_does_not_help_it_says_so(home, host, file, servers, reason
 
 @pytest.mark.parametrize(("form", "tokens"), [("structured", 10), ("text", 30), ("both", 10)])
 def test_of_an_unknown_host_the_shorter_form_counts(form, tokens):
-    """Ours: as in `louver saved`; indentation of the text is no saving of a view."""
+    """Ours: as in `louver report`; indentation of the text is no saving of a view."""
     tool = SampledTool("s", {"name": "t"})
     assert AnswerCost(tool, structured=10, text=30, suggestion=None).shown(form) == tokens
 

@@ -92,10 +92,10 @@ def test_each_page_is_also_json(page):
 
 
 def test_a_role_is_explained_as_the_command_explains_it(page, tmp_path):
-    """Ours: `louver explain` and the page have one answer."""
+    """Ours: `louver check --as` and the page have one answer."""
     options = policed(tmp_path)
     for who in ("nobody", "role:support"):
-        told = louver("explain", "--tool", "find", "--as", who, *options, "--server", "records", "--json")
+        told = louver("check", "--tool", "find", "--as", who, *options, "--server", "records", "--json")
         command = json.loads(told.stdout)
         found = get(page, f"/ui/api/explain?server=records&tool=find&as={who}").json()
         assert {"path": "rows.owner.mail", "steps": ["rows", "owner", "mail"], "is": "dropped"} in found["fields"]

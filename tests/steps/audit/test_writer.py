@@ -364,7 +364,7 @@ async def test_a_place_where_no_file_can_be_is_told(tmp_path):
 
 
 async def test_sums_are_by_tool_by_principal_and_by_field(file):
-    """PRIVACY.md, "Audit": `louver audit` reads it by tool, by principal, by field."""
+    """PRIVACY.md, "Audit": `louver report` reads it by tool, by principal, by field."""
     with closing(AuditWriter(file)) as audit:
         ann, bob = audit.principal_digest(ANN), audit.principal_digest(BOB)
         for said in (

@@ -76,7 +76,7 @@ async def test_one_caller_is_logged_out_and_the_others_go_on(url, tmp_path, is_s
     ],
 )
 async def test_a_caller_is_named_as_in_reports(tmp_path, monkeypatch, name, key):
-    """Ours: by subject and client, as `louver audit` does. The issuer is that of the configuration."""
+    """Ours: by subject and client, as `louver report` does. The issuer is that of the configuration."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     url = "https://mcp.example/mcp"
     store = LoginFolder(tmp_path / "state" / "louver" / "logins")

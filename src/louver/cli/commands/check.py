@@ -1,4 +1,4 @@
-"""`louver check`: whether a configuration can be served, without serving it."""
+"""`louver check`: whether a configuration can be served, without serving it; or what a policy shows to a caller."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from louver.catalogue.files.line_numbers import last_line
 from louver.catalogue.files.views import SUFFIX
 from louver.cli import process, servers, terminal, upstreams
 from louver.core.json import members
-from louver.errors import InvalidPolicy, InvalidView
+from louver.errors import InvalidInput, InvalidPolicy, InvalidView
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -21,7 +21,19 @@ _ADVICE: Final = 'to show them fields, add a last rule here: {"name": "others", 
 
 
 def run(arguments: Namespace) -> int:
-    """Print the servers, the problems found, and notes about policies; return 1 if there are problems."""
+    """Print the servers, the problems found, and notes about policies; return 1 if there are problems.
+
+    With a caller and a tool print what the caller sees of it.
+    """
+    if arguments.who is not None and arguments.tool is not None:
+        # Imported here: most checks are of servers alone.
+        from louver.cli.visible_fields import show
+
+        return show(arguments)
+    about_caller = {f"--{name}": getattr(arguments, name) for name in ("tool", "against", "policy", "schema", "json")}
+    if arguments.who is not None or any(about_caller.values()):
+        given = "--as" if arguments.who is not None else next(name for name, value in about_caller.items() if value)
+        raise InvalidInput(f"{given} is of what a caller sees, which takes --as WHO and --tool TOOL")
     return process.run(_run(arguments))
 
 

@@ -51,7 +51,7 @@ class AnswerCost:
         return self.tool.name
 
     def shown(self, form: str) -> int:
-        """The tokens of an answer; where a host may show either form, of the shorter, as `louver saved` counts."""
+        """The tokens of an answer; where a host may show either form, of the shorter, as `louver report` counts."""
         return {"structured": self.structured, "text": self.text}.get(form, min(self.structured, self.text))
 
     def with_view(self, form: str) -> int:

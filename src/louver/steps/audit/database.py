@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from louver.policy.principal import Principal
 
-_KIND: Final = DatabaseKind(0x4C565242, "file of audit records")  # "LVRB"
+KIND: Final = DatabaseKind(0x4C565242, "file of audit records")  # "LVRB"
 
 _TABLES: Final = """
 CREATE TABLE about (key BLOB NOT NULL);
@@ -46,8 +46,8 @@ def open_for_writing(path: Path, key: bytes | None = None) -> sqlite3.Connection
     try:
         if not path.exists():
             new_key = key or secrets.token_bytes(32)
-            _KIND.create(path, f"{_TABLES} INSERT INTO about VALUES (x'{new_key.hex()}')")
-        database = _KIND.open(path, "rw")
+            KIND.create(path, f"{_TABLES} INSERT INTO about VALUES (x'{new_key.hex()}')")
+        database = KIND.open(path, "rw")
         # Once the commit returns, the record survives a power failure.
         database.execute("PRAGMA synchronous = FULL")
     except FAILURES as error:
@@ -57,7 +57,7 @@ def open_for_writing(path: Path, key: bytes | None = None) -> sqlite3.Connection
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
     try:
-        return _KIND.open(path, "ro")
+        return KIND.open(path, "ro")
     except FAILURES as error:
         raise InvalidInput(f"audit records cannot be read from {os.fspath(path)!r}: {failure_reason(error)}") from None
 

@@ -1,4 +1,4 @@
-"""What a policy shows of one tool to one caller, and by which rule: for `louver explain` and the page."""
+"""What a policy shows of one tool to one caller, and by which rule: for `louver check --as` and the page."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class Explanation:
         return {path: visibility.fate(path) for path in paths}
 
 
-def explain(policy: Policy, tool: str, definition: dict[str, Any] | None, principal: Principal) -> Explanation:
-    """The explanation for one caller; without a `definition` it has no schema. InvalidPolicy if they do not fit."""
+def explain(policy: Policy, tool: str, definition: dict[str, Any], principal: Principal) -> Explanation:
+    """The explanation for one caller; InvalidPolicy if the policy does not fit the tool."""
     tool_policy = policy.of(tool)
     if tool_policy is None:
         return Explanation(None, None)
-    if (problem := None if definition is None else tool_policy.mismatch_reason(definition)) is not None:
+    if (problem := tool_policy.mismatch_reason(definition)) is not None:
         raise InvalidPolicy(f"tool {tool!r} is served to nobody: {problem}", file=str(policy.file))
     rule = tool_policy.rule_for(principal)
-    if rule is None or definition is None:
-        return Explanation(rule, None)
+    if rule is None:
+        return Explanation(None, None)
     return Explanation(rule, VisibleTools(tool, policy).visible_tool(definition, principal).listed_schema)
 
 

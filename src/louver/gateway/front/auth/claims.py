@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.auth.provider import AccessToken
 
-from louver.core.json import strings
 from louver.limits import CLOCK_SKEW_S
 from louver.sdk.adapter import words
 
@@ -41,11 +40,6 @@ def access_token_from(claims: Mapping[str, Any]) -> AccessToken | None:
         expires_at=int(expires) + CLOCK_SKEW_S if isinstance(expires, int | float) else None,
         claims={"iss": issuer, "roles": sorted(words(claims.get("roles")))},
     )
-
-
-def is_for_audience(claims: Mapping[str, Any], audience: str | None) -> bool:
-    value = claims.get("aud")
-    return audience in ([value] if isinstance(value, str) else strings(value))
 
 
 def is_access_token(claims: Mapping[str, Any], header: Mapping[str, Any]) -> bool:

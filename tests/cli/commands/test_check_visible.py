@@ -1,4 +1,4 @@
-"""`louver explain`, before a file and before a real server."""
+"""`louver check --as`, before a file and before a real server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def explain(tmp_path):
 
     def run(who, tool, *more):
         options = [each.format(schema=schema) for each in more or ("--schema", "{schema}")]
-        return louver("explain", "--policy", policy, "--as", who, "--tool", tool, *options)
+        return louver("check", "--policy", policy, "--as", who, "--tool", tool, *options)
 
     return run
 
@@ -121,18 +121,32 @@ def test_the_difference_of_two_callers(explain):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("against", "told"),
     [
-        (["--against", "nobody"], "--against compares fields: name a server whose tool has an output schema, or"),
-        (["--against", "admin"], "--against takes 'nobody', or for example role:support"),
+        ("nobody", "--against compares fields: name a server whose tool has an output schema, or"),
+        ("admin", "--against takes 'nobody', or for example role:support"),
     ],
 )
-def test_callers_that_cannot_be_compared(tmp_path, options, told):
+def test_callers_that_cannot_be_compared(tmp_path, against, told):
     """Ours."""
-    (tmp_path / "p.json").write_text(json.dumps(POLICY))
-    status, out, err = louver("explain", "--policy", tmp_path / "p.json", "--as", "nobody", "--tool", "all", *options)
+    policy, server = tmp_path / "p.json", fixture("records")
+    policy.write_text(
+        json.dumps({"version": "1", "tools": {"find_prose": {"rules": [{"name": "one", "deny": ["ssn"]}]}}})
+    )
+    options = ["--policy", policy, "--as", "nobody", "--tool", "find_prose", "--against", against]
+    status, out, err = louver("check", *options, "--", server["command"], *server["args"])
     assert (status, out) == (2, "")
     assert told in err
+
+
+@pytest.mark.parametrize(
+    ("options", "given"), [(["--as", "nobody"], "--as"), (["--tool", "t"], "--tool"), (["--json"], "--json")]
+)
+def test_half_of_a_question_is_refused(options, given):
+    """Ours: before a server is started."""
+    status, out, err = louver("check", *options, "--", "no-such-command")
+    assert (status, out) == (2, "")
+    assert err == f"louver: {given} is of what a caller sees, which takes --as WHO and --tool TOOL\n"
 
 
 def test_who_meets_no_rule_is_told_so(explain):
@@ -219,7 +233,7 @@ def configured(tmp_path):
         audit = {"louver": {"audit": {"file": "audit.db"}}} if policies else {}
         (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": servers, **audit}))
         config = ["--config", tmp_path / "mcp.json", *more]
-        return louver("explain", *config, "--as", "nobody", "--tool", tool)
+        return louver("check", *config, "--as", "nobody", "--tool", tool)
 
     return run
 
@@ -265,14 +279,6 @@ def test_what_describes_nobody_is_refused(text):
         read_principal("--as", text)
 
 
-def test_without_a_schema_the_rules_are_told(tmp_path):
-    path = tmp_path / "p.json"
-    path.write_text(json.dumps(POLICY))
-    done = louver("explain", "--policy", path, "--as", "nobody", "--tool", "all")
-    assert done.returncode == 0
-    assert "name a server, or the output schema with --schema" in done.stdout
-
-
 def test_a_tool_is_explained_by_the_name_that_the_caller_knows(tmp_path):
     """*Ours*: rules for tools; the policy names it as the server does."""
     rules = [{"who": {"roles": ["admin"]}, "rename": {"get_user": "user"}}, {"allow": ["list_*"]}]
@@ -283,7 +289,7 @@ def test_a_tool_is_explained_by_the_name_that_the_caller_knows(tmp_path):
     config.write_text(json.dumps({"mcpServers": {"it": server}, "louver": {"audit": {"file": "audit.db"}}}))
 
     def run(who, tool):
-        return louver("explain", "--config", config, "--as", who, "--tool", tool)
+        return louver("check", "--config", config, "--as", who, "--tool", tool)
 
     status, out, _ = run("role:admin", "user")
     assert status == 0

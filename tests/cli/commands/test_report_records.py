@@ -1,4 +1,4 @@
-"""`louver audit`."""
+"""`louver report` of a file of audit records."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from steps.audited import ANN, BOB, DAY_S, record
 
 
 def audit(*arguments):
-    return louver("audit", *arguments)
+    return louver("report", *arguments)
 
 
 @pytest.fixture
@@ -129,8 +129,8 @@ def test_no_records_are_told(file):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere.db"], "audit records cannot be read from 'nowhere.db': No such file or directory"),
-        ([__file__], "is no file of audit records"),
+        (["nowhere.db"], "'nowhere.db' cannot be read: No such file or directory"),
+        (["{file}", "--by", "view"], "audit records are not told by 'view': there are 'tool', 'principal'"),
         (["{file}", "--since", "yesterday"], "--since takes 7d, 12h or 30m, or a time like"),
         (["{file}", "--since", "0000-00-00"], "--since takes"),
         (["{file}", "--principal", "role:support"], "--principal takes no role or scope"),

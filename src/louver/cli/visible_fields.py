@@ -1,7 +1,7 @@
-"""`louver explain`: which fields of a tool's output a policy shows to a principal, and by which rule.
+"""`louver check --as WHO --tool TOOL`: which fields of the tool's output a policy shows to a caller, and by which rule.
 
-    louver explain --policy crm.policy.json --as role:support --tool get_customer --schema output.schema.json
-    louver explain --config mcp.json --server crm --as nobody --tool get_customer
+    louver check --policy crm.policy.json --as role:support --tool get_customer --schema output.schema.json
+    louver check --config mcp.json --server crm --as nobody --tool get_customer
 
 It prints each field with its visibility, then the schema that the principal is listed; with `--against`, the fields
 that two principals see differently.
@@ -41,20 +41,20 @@ class _Tool:
     """What the options say of the tool."""
 
     name: str
-    definition: dict[str, Any] | None = None  # `None` without a schema or a server
+    definition: dict[str, Any]
     digest: str | None = None  # by which a policy pins the definition of a server
 
     @property
     def schema(self) -> Schema | None:
-        return None if self.definition is None else self.definition.get("outputSchema")
+        return self.definition.get("outputSchema")
 
 
-def run(arguments: Namespace) -> int:
+def show(arguments: Namespace) -> int:
     """Print the visible fields and the schema, or the differences; return 1 if the policy hides the tool."""
     principals = {arguments.who: read_principal("--as", arguments.who)}
     if arguments.against is not None:
         principals[arguments.against] = read_principal("--against", arguments.against)
-    config = _config(arguments)
+    config = None if arguments.schema is not None else servers.read(arguments)
     if arguments.policy is not None:
         policy = Policy.read(Path(arguments.policy), PLACEHOLDER_KEY)
     else:
@@ -71,13 +71,6 @@ def run(arguments: Namespace) -> int:
     else:
         _compare(callers, arguments.who, arguments.against, tool, as_json=arguments.json)
     return 1 if all(caller.rule is None for caller in callers.values()) else 0
-
-
-def _config(arguments: Namespace) -> Config | None:
-    """The configuration that the options name, if any."""
-    if arguments.config is None and arguments.url is None and not arguments.command_line:
-        return None
-    return servers.read(arguments)
 
 
 def _with_policy(config: Config | None) -> tuple[Config, Policy]:
@@ -112,8 +105,7 @@ def _tool(name: str, arguments: Namespace, config: Config | None) -> _Tool:
     if arguments.schema is not None:
         schema, _ = read_json(Path(arguments.schema), "schema", InvalidPolicy)
         return _Tool(name, {"name": name, "inputSchema": {}, "outputSchema": schema})
-    if config is None:
-        return _Tool(name)
+    assert config is not None, "either it or a schema is named"
     definition = process.run(_fetch_definition(name, config))
     return _Tool(name, definition, definition_digest(definition))
 
@@ -143,9 +135,7 @@ def _show(who: str, caller: Explanation, tool: _Tool, *, as_json: bool) -> None:
         _print(f"{tool.name} is hidden from this caller: no rule matches. A last rule without 'who' is for all.")
         return
     _print(f"By rule {caller.rule.name!r}.")
-    if tool.definition is None:
-        _print("To see the fields and the schema, name a server, or the output schema with --schema.")
-    elif tool.schema is None:
+    if tool.schema is None:
         _print("The tool declares no output schema: of its JSON the same fields are seen, of its text nothing.")
     else:
         rows = [(path, fate, "" if fate == "seen" else caller.rule.name) for path, fate in fates.items()]

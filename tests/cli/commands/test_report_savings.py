@@ -1,4 +1,4 @@
-"""`louver saved`."""
+"""`louver report`."""
 
 import json
 import time
@@ -39,7 +39,7 @@ def file(tmp_path):
 )
 def test_totals_are_printed_as_json(file, by, expected):
     """The issue, B: by tool, server, view and day; the most saved first."""
-    printed = json.loads(louver("saved", file, "--by", by, "--json").stdout)
+    printed = json.loads(louver("report", file, "--by", by, "--json").stdout)
     names = ("server", "tool", "view", "day", "calls")
     assert [tuple(row[name] for name in names if name in row) for row in printed["rows"]] == expected
     assert printed["total"] == SavingsReport(file).total()
@@ -51,7 +51,7 @@ def test_totals_are_printed_as_json(file, by, expected):
 def test_the_table_and_the_chart_fit_80_columns(file, monkeypatch, by):
     """The issue, B: table and terminal chart; a name is no markup, and a day without a call has its place."""
     monkeypatch.setattr(terminal, "console", lambda: Console(width=80))
-    done = louver("saved", file, "--by", by)
+    done = louver("report", file, "--by", by)
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
@@ -68,7 +68,7 @@ def test_a_terminal_without_unicode_gets_ascii(file, monkeypatch):
     plain = Console(width=80, legacy_windows=False)
     monkeypatch.setattr(type(plain.options), "ascii_only", property(lambda _: True))
     monkeypatch.setattr(terminal, "console", lambda: Console(width=80))
-    done = louver("saved", file)
+    done = louver("report", file)
     assert done.stdout.isascii()
     assert "12,300 -> 930" in done.stdout
     assert "#" * 40 in done.stdout
@@ -76,36 +76,45 @@ def test_a_terminal_without_unicode_gets_ascii(file, monkeypatch):
 
 def test_a_tool_that_costs_more_is_shown_so(file):
     """TEAM.md, "Savings, honestly"."""
-    (line,) = [line for line in louver("saved", file).stdout.splitlines() if "read_graph" in line]
+    (line,) = [line for line in louver("report", file).stdout.splitlines() if "read_graph" in line]
     assert "300 → 330" in line
     assert "-10.0%" in line
 
 
 def test_older_days_are_left_out(file):
-    """Ours: `--since` as of `louver audit`."""
-    printed = json.loads(louver("saved", file, "--since", "2026-11-02", "--by", "day", "--json").stdout)
+    """Ours: `--since` as of audit records."""
+    printed = json.loads(louver("report", file, "--since", "2026-11-02", "--by", "day", "--json").stdout)
     assert [row["day"] for row in printed["rows"]] == DAYS[1:]
-    done = louver("saved", file, "--since", "2999-01-01")
+    done = louver("report", file, "--since", "2999-01-01")
     assert f"no call is counted in {file} with --since 2999-01-01" in done.stderr
 
 
 def test_an_empty_file_says_what_to_do():
     """The issue, B; without a FILE it is that of `louver serve`."""
-    done = louver("saved")
+    done = louver("report")
     assert (done.returncode, done.stdout) == (0, "")
     assert f"no call is counted in {state(SAVINGS)} yet\n" in done.stderr
     assert "louver serve -- " in done.stderr
-    printed = json.loads(louver("saved", "--json").stdout)
+    printed = json.loads(louver("report", "--json").stdout)
     assert (printed["rows"], printed["total"]["calls"]) == ([], 0)
     today = time.strftime("%Y-%m-%d", time.gmtime())
     add(state(SAVINGS), {SavingsKey(today, "a", "b", ""): [1, 0, 0, 7, 0, 7]}, today)
-    done = louver("saved", "--since", "1d")
+    done = louver("report", "--since", "1d")
     assert "0 → 2" in done.stdout
     assert "saved tokens by day" not in done.stdout
 
 
-def test_a_foreign_file_is_refused():
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([__file__], "it is no file of savings"),
+        (["{file}", "--by", "field"], "savings are not told by 'field': there are 'tool', 'server'"),
+        (["{file}", "--principal", "ann"], "--principal and --export go with a file of audit records"),
+        (["--export"], "--principal and --export go with a file of audit records"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(file, arguments, told):
     """Ours: 2 where the input is refused."""
-    done = louver("saved", __file__)
+    done = louver("report", *(argument.format(file=file) for argument in arguments))
     assert done.returncode == 2
-    assert "it is no file of savings" in done.stderr
+    assert told in done.stderr
