@@ -42,6 +42,8 @@ def _quickly(monkeypatch):
         monkeypatch.setattr(f"benchmarks.scenarios.gateway.{name}", 20)
     monkeypatch.setattr("benchmarks.scenarios.search.SIZES", (100, 200))
     monkeypatch.setattr("benchmarks.scenarios.bad_peer.SECONDS", 0.02)
+    monkeypatch.setattr("benchmarks.scenarios.growth.TOOLS", (10, 100))
+    monkeypatch.setattr("benchmarks.scenarios.growth.SESSIONS", (1, 20))
 
 
 def test_a_payload_has_its_size_and_is_the_same_every_time(subtests):
