@@ -43,7 +43,7 @@ _TURNS = [sys.executable, "-m", "benchmarks.turns"]
 _RULE = {"name": "all", "allow": ["*"], "deny": ["**.ssn"]}
 _FLOODS = ("notifications", "cancellations", "resumptions", "subscriptions", "heads", "bodies", "initializes")
 """Those of clients; the last leaves sessions behind."""
-_PEERS: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
+PEERS: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
     ("full", "broad"): {
         **{f"server, {kind}": ("flooded", floods.server_of(kind), "0.5", kind) for kind in floods.TOOLS},
         **{f"client, {kind}": ("bad_clients", "4", kind) for kind in ("new_paths", "long_text")},
@@ -67,7 +67,7 @@ _Seen = tuple[float, float, float, float]
 def run(setting: Setting) -> Iterator[Group]:
     """A group a figure and kind."""
     found: dict[str, tuple[_Seen, _Seen, _Seen]] = {}
-    for (exposure, listed), peers in _PEERS.items():
+    for (exposure, listed), peers in PEERS.items():
         with _watched(exposure, listed, SECONDS * setting.rounds) as (url, seen):
             # The first calls wait for what is opened.
             seen()

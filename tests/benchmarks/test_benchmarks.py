@@ -18,7 +18,7 @@ from benchmarks.paired import interval
 from benchmarks.payloads import PAYLOADS, SIZES
 from benchmarks.proxies import STDIO_UPSTREAM
 from benchmarks.results import Group, Row
-from benchmarks.scenarios import SCENARIOS, Setting, adversarial, chart, gateway, scenario, search, sessions
+from benchmarks.scenarios import SCENARIOS, Setting, adversarial, bad_peer, chart, gateway, scenario, search, sessions
 from benchmarks.scenarios.gateway import _as_usual, _middle, _Start
 from core.corpus import rows
 from docs.pages import DOCS
@@ -42,6 +42,10 @@ def _quickly(monkeypatch):
         monkeypatch.setattr(f"benchmarks.scenarios.gateway.{name}", 20)
     monkeypatch.setattr("benchmarks.scenarios.search.SIZES", (100, 200))
     monkeypatch.setattr("benchmarks.scenarios.bad_peer.SECONDS", 0.02)
+    for peers in bad_peer.PEERS.values():
+        # Of each setting one: `tests/gateway` has them all.
+        for kind in [*peers][1:]:
+            monkeypatch.delitem(peers, kind)
     monkeypatch.setattr("benchmarks.scenarios.growth.TOOLS", (10, 100))
     monkeypatch.setattr("benchmarks.scenarios.growth.SESSIONS", (1, 20))
 
