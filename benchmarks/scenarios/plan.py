@@ -1,7 +1,7 @@
 """Plans: what making one costs, and what every later call pays to find it.
 
     cold                 the request is read, compiled, its closures made and its schema derived; 7 paths
-    cold, in a server    likewise, and the validator made, and the schema's digest
+    cold, in a server    likewise, and the validator made
     warm                 the plan of a request that was made before is looked up
     warm, in a server    likewise, and the request is read first
 

@@ -120,7 +120,7 @@ _LIKE: Final = dict(zip(r"0123456789\uaA", r"0000000000\uaa", strict=True))
 _ALIKE: Final = bytes(ord(_LIKE.get(chr(byte), " ")) for byte in range(256))
 
 
-def _check_depth(text: str, deepest: int = MAX_JSON_DEPTH) -> None:
+def _check_depth(text: str, deepest: int) -> None:
     """Raise `NotJson` for a text nested deeper than `deepest` levels, which recursion could not parse."""
     if is_deeper(text.encode("utf-8", "replace"), deepest):
         raise NotJson(f"it is nested deeper than {deepest} levels")

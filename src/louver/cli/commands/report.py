@@ -16,7 +16,7 @@ import sys
 from contextlib import closing
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from louver.cli import terminal
 from louver.cli.json_streams import write
@@ -27,9 +27,9 @@ from louver.errors import InvalidInput
 from louver.limits import CHARACTERS_A_TOKEN
 from louver.policy.principal import read_caller
 from louver.steps.audit.database import KIND
-from louver.steps.audit.report import AuditReport
+from louver.steps.audit.report import RECORDS_BY, AuditReport
 from louver.steps.database_file import FAILURES, WrongFile, failure_reason
-from louver.steps.savings.report import SavingsReport
+from louver.steps.savings.report import By, SavingsReport
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
 
 MAX_CHARTED_DAYS = 30
 """Days in the chart of `louver report`: a screen of bars."""
-
-BY_SAVINGS: Final = ("tool", "server", "view", "day")
-BY_RECORDS: Final = ("tool", "principal", "field")
 
 _TEXTS: Final = ("server", "tool", "view", "day", "field", "principal", "last")
 _DIGEST: Final = 32  # characters of a principal's digest
@@ -64,12 +61,12 @@ def run(arguments: Namespace) -> int:
     if file is None:
         raise InvalidInput("there is no home folder in which savings are counted: name a FILE")
     if arguments.file is not None and _holds_records(file):
-        _check_by(arguments.by, BY_RECORDS, "audit records")
+        _check_by(arguments.by, RECORDS_BY, "audit records")
         _report_records(file, arguments)
         return 0
     if arguments.principal is not None or arguments.export:
         raise InvalidInput("--principal and --export go with a file of audit records")
-    _check_by(arguments.by, BY_SAVINGS, "savings")
+    _check_by(arguments.by, get_args(By), "savings")
     _report_savings(file, arguments)
     return 0
 

@@ -47,6 +47,7 @@ FROM (
 GROUP BY server, tool, field ORDER BY calls DESC, server, tool, field
 """,
 }
+RECORDS_BY: Final = tuple(_BY)
 _STRANGE: Final = "audit records cannot be read: the file holds others than Louver writes"
 _RECORDS: Final = f"{RECORDS_WITH_FIELDS} WHERE {_WANTED} ORDER BY time, number"
 
