@@ -14,14 +14,20 @@ from pathlib import Path
 MOST = 3
 """So many may be tried again: where more have failed, something is wrong with them all."""
 
+REPORT = Path(".pytest_cache/second_pass.xml")
+
 
 def main(options: list[str]) -> int:
     """Run the second pass in this folder; the exit status."""
     failed = _failed()
     if not 0 < len(failed) <= MOST:
         return _say(f"{len(failed)} tests have failed, where 1 to {MOST} are tried once more")
-    again = ["--last-failed", "--last-failed-no-failures=none", "--numprocesses=0", *options]
+    if gone := [name for name in failed if not Path(name.partition("::")[0]).is_file()]:
+        return _say(f"no test is called {', '.join(sorted(gone))}")
+    again = ["--last-failed", "--last-failed-no-failures=none", "--numprocesses=0", f"--junitxml={REPORT}", *options]
     status = subprocess.run([sys.executable, "-m", "pytest", *again], check=False).returncode
+    if 'skipped="0"' not in REPORT.read_text("utf-8"):
+        return _say("what failed was skipped then")
     left = _failed()
     for name in sorted(failed - left):
         print(f"unsteady: {name}")

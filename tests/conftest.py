@@ -30,6 +30,7 @@ from fixtures import failsafe, stalls
 _SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 _OPTIONS = {"deadline": None, "suppress_health_check": _SLOW, "derandomize": "CI" in os.environ}
 
+settings.register_profile("covered", max_examples=15, **_OPTIONS)
 settings.register_profile("everyday", max_examples=60, **_OPTIONS)
 settings.register_profile("deep", max_examples=200, **_OPTIONS)
 settings.register_profile("deep core", max_examples=1000, **_OPTIONS)
@@ -48,6 +49,9 @@ OF_PROCESSES = tuple(
 # What is imported is compiled once, and not by each of the many programs that tests start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+DEEP_FAILSAFE_S = 2400
+"""A deep test that hangs ends its process, as an everyday one does: some install programs and run whole suites."""
 
 COLLECTED = pytest.StashKey[list[pytest.Item]]()
 """All tests that were found, those of the other tier too."""
@@ -68,6 +72,8 @@ EVERYDAY = pytest.StashKey[int]()
 LEFT_OUT = pytest.StashKey[int]()
 """How many tests the everyday run leaves to `--deep`."""
 
+STDERR = pytest.StashKey[int]()
+
 STARTED = pytest.StashKey[int]()
 """How many processes tests have started, forks included: they cost more than anything else."""
 
@@ -83,8 +89,12 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_configure(config):
-    settings.load_profile("deep" if config.option.deep else "everyday")
+    # Coverage asks for lines, and traces each: few examples of a law reach what many do.
+    everyday = "covered" if config.getoption("cov_source", None) else "everyday"
+    settings.load_profile("deep" if config.option.deep else everyday)
     failsafe.lift()
+    # What is written to standard error during a test is captured.
+    config.stash[STDERR] = os.dup(2)
     _count_processes(config)
 
 
@@ -149,7 +159,7 @@ def pytest_runtest_setup(item):
     os.environ["XDG_STATE_HOME"] = str(STATES / str(next(_numbers)))
     if item.config.option.deep:
         # Programs are installed, and laws tried with many examples: `faulthandler_timeout` is of everyday tests.
-        faulthandler.cancel_dump_traceback_later()
+        faulthandler.dump_traceback_later(DEEP_FAILSAFE_S, exit=True, file=item.config.stash[STDERR])
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -158,7 +168,8 @@ def pytest_sessionfinish(session):
     if (output := getattr(session.config, "workeroutput", None)) is not None:
         output["left_out"], output["started"] = stash.get(LEFT_OUT, 0), stash[STARTED]
     elif _starts_too_many(session.config):
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        # Not that of a failed test, which is tried once more.
+        session.exitstatus = pytest.ExitCode.INTERRUPTED
 
 
 def _starts_too_many(config):

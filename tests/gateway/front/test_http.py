@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 import httpx2
 import pytest
 
-from fixtures.failsafe import FAILSAFE_S, until
+from fixtures.failsafe import FAILSAFE_S, OF_FORKS, until
 from gateway.gateways import LOUVER, LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, STATELESS, Http, raw
 from gateway.served import at, at_a_url, children, config, fixture, lives, serving
@@ -77,7 +77,7 @@ def unruly(folder, **louver):
 
 @contextmanager
 def serving_itself(folder, **louver):
-    """A gateway before an unruly server, neither of them forked."""
+    """A gateway before an unruly server."""
     with serving(*unruly(folder, **louver)) as served:
         yield served
 
@@ -195,8 +195,9 @@ async def test_a_stream_can_be_taken_up_whatever_others_are_answered(folder):
 # The end
 
 
-async def test_health_and_readiness_are_told(folder):
+async def test_health_and_readiness_are_told(folder, monkeypatch):
     """Ours: `GET /healthz` and `/readyz`; while it ends it lives, and is not ready."""
+    monkeypatch.setenv(OF_FORKS.format("DRAIN_S"), str(FAILSAFE_S))
     with serving_itself(folder) as served:
         at = served.url.removesuffix("/mcp")
         async with raw(served.url) as client, httpx2.AsyncClient(trust_env=False) as http:
@@ -214,8 +215,9 @@ async def test_health_and_readiness_are_told(folder):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_lets_calls_come_to_their_end(folder, number):
+async def test_a_signal_lets_calls_come_to_their_end(folder, number, monkeypatch):
     """Ours: SIGTERM drains; streams end, the exit status is 0, and no child is left."""
+    monkeypatch.setenv(OF_FORKS.format("DRAIN_S"), str(FAILSAFE_S))
     with serving_itself(folder) as served:
         async with raw(served.url) as client, raw(served.url, STATELESS) as modern:
             listening = modern.begin(modern.request("subscriptions/listen", notifications={"toolsListChanged": True}))

@@ -131,7 +131,7 @@ def _expected(keyword: str, wanted: Any, rules: dict[str, Any], instance: Any) -
     if keyword == "type":
         types = wanted if is_array(wanted) else [wanted]
         return f"expected {' or '.join(_TYPE_NAMES[each] for each in types)}, not {type_name(instance)}"
-    if keyword == "enum" and instance in GONE:
+    if keyword == "enum" and isinstance(instance, str) and instance in GONE:
         return GONE[instance]
     if keyword == "enum":
         return f"expected one of {', '.join(map(repr, wanted))}"
