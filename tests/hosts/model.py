@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import json
 import threading
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -198,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _chat(self, body, step, number):
         usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-        base = {"id": f"c{number}", "created": int(time.time()), "model": body.get("model", "fake")}
+        base = {"id": f"c{number}", "created": 1_780_000_000, "model": body.get("model", "fake")}
         message, finish = {"role": "assistant", "content": "All done."}, "stop"
         if step is not None:
             function = {"name": step[0], "arguments": json.dumps(step[1])}
@@ -237,7 +236,7 @@ class _Handler(BaseHTTPRequestHandler):
         usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
         usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
         response = {
-            **{"id": f"resp_{number}", "object": "response", "created_at": int(time.time()), "status": "completed"},
+            **{"id": f"resp_{number}", "object": "response", "created_at": 1_780_000_000, "status": "completed"},
             **{"model": body.get("model", "fake"), "output": [item], "parallel_tool_calls": True, "tools": []},
             **{"tool_choice": "auto", "error": None, "incomplete_details": None, "instructions": None, "metadata": {}},
             **{"temperature": 1, "top_p": 1, "usage": usage},

@@ -7,7 +7,7 @@ import socket
 import ssl
 import threading
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 import pytest
@@ -345,14 +345,13 @@ def self_signed(folder):
     """A file with a certificate that vouches for itself, and its key."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.now(UTC)
     made = x509.CertificateBuilder(
         issuer_name=name,
         subject_name=name,
         public_key=key.public_key(),
         serial_number=1,
-        not_valid_before=now - timedelta(days=1),
-        not_valid_after=now + timedelta(days=1),
+        not_valid_before=datetime(2026, 1, 1),
+        not_valid_after=datetime(2126, 1, 1),
     )
     pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
     file = folder / "server.pem"

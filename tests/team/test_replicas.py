@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import threading
-import time
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import count, cycle
@@ -379,6 +378,7 @@ async def test_the_first_keys_that_a_reload_brings_are_ready_before_the_next_req
 @pytest.mark.parametrize("by", ["keys", "time"])
 async def test_a_stream_is_resumed_though_the_tag_of_the_replica_has_changed(monkeypatch, by):
     """It does with its keys and in time: the replica took its own stream for one of a replica that had ended."""
+    monkeypatch.setattr(replicas, "time", lambda: 0)
     gateway, answers = alone(replicaUrl="http://127.0.0.1:1/mcp")
     app = McpEndpoint(gateway)
     session = session_of(await send(app, INITIALIZE))
@@ -390,8 +390,7 @@ async def test_a_stream_is_resumed_though_the_tag_of_the_replica_has_changed(mon
     if by == "keys":
         monkeypatch.setattr(gateway, "_config", replace(gateway.config, keys=("n" * 32, KEY)))
     else:
-        later = time.time() + REPLICA_TAG_S
-        monkeypatch.setattr(replicas, "time", lambda: later)
+        monkeypatch.setattr(replicas, "time", lambda: REPLICA_TAG_S)
     assert app._sessions._replicas.tag != before
     resumed = Heard()
     resuming = asyncio.create_task(

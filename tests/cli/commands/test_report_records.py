@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sqlite3
-import time
 from contextlib import closing
 
 import pytest
@@ -13,7 +12,7 @@ from fixtures.command import louver
 from louver.cli import terminal
 from louver.policy.principal import NOBODY, Principal
 from louver.steps.audit.writer import AuditWriter
-from steps.audited import ANN, BOB, DAY_S, record
+from steps.audited import ANN, BOB, DAY_S, NOW, record
 
 
 def audit(*arguments):
@@ -25,26 +24,26 @@ def more(file):
     """Records of a caller without a client, and of an unauthenticated one."""
 
     async def write():
-        with closing(AuditWriter(file)) as kept:
+        with closing(AuditWriter(file, clock=lambda: NOW)) as kept:
             for principal, field in ((Principal("https://id.example#eve"), "id"), (NOBODY, "status")):
                 digest = kept.principal_digest(principal)
-                await kept.write(record(time=time.time(), principal=digest, fields=(field,)))
+                await kept.write(record(principal=digest, fields=(field,)))
 
     asyncio.run(write())
 
 
 @pytest.fixture
-def file(tmp_path):
+def file(tmp_path, monkeypatch):
     """Two records of today, and one of ten days ago."""
     path = tmp_path / "audit.db"
-    now = time.time()
+    monkeypatch.setattr("time.time", lambda: NOW)
 
     async def write():
-        with closing(AuditWriter(path)) as kept:
+        with closing(AuditWriter(path, clock=lambda: NOW)) as kept:
             ann, bob = kept.principal_digest(ANN), kept.principal_digest(BOB)
-            await kept.write(record(time=now, principal=ann, fields=("name", "[b]mail[/b]")))
-            await kept.write(record(time=now, principal=bob, fields=("name",)))
-            await kept.write(record(time=now - 10 * DAY_S, principal=bob, fields=("phone",), tool="list"))
+            await kept.write(record(principal=ann, fields=("name", "[b]mail[/b]")))
+            await kept.write(record(principal=bob, fields=("name",)))
+            await kept.write(record(time=NOW - 10 * DAY_S, principal=bob, fields=("phone",), tool="list"))
 
     asyncio.run(write())
     return path

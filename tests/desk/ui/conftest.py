@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import sync_playwright
 
+from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from gateway.served import FIXTURES, Served, config, fixture
 from louver.steps.savings.database import SavingsKey, add
@@ -39,7 +40,7 @@ def tab(chromium):
 @contextmanager
 def opened_tab(chromium, **options):
     context = chromium.new_context(**options)
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(FAILSAFE_S * 1000)
     errors = []
     page = context.new_page()
     page.on("pageerror", lambda error: errors.append(str(error)))

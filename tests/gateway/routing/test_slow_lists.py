@@ -126,7 +126,7 @@ class Clock:
     def __init__(self):
         self._now, self._moved = 1000.0, asyncio.Condition()
 
-    def monotonic(self):
+    def read(self):
         return self._now
 
     async def sleep(self, seconds):
@@ -144,7 +144,7 @@ class Clock:
 async def test_one_that_comes_and_goes_is_told_of_later_each_time(monkeypatch):
     """GATEWAY.md: storms are debounced; ours: lists that are asked for because of it may be why it ends."""
     clock = Clock()
-    monkeypatch.setattr(backoff, "monotonic", clock.monotonic)
+    monkeypatch.setattr(backoff, "monotonic", clock.read)
     monkeypatch.setattr(backoff, "asyncio", clock)
     there, _, told = presence()
     both = [(HANDSHAKE, "changed"), (STATELESS, "changed")]
