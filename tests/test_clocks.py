@@ -21,7 +21,6 @@ EXCEPT = {
     "tests/fixtures/sdk_authorization.py": "when a token ends",
     "tests/gateway/front/auth/issuer.py": "when a token ends",
     "tests/gateway/back/test_in_flight.py": "the clock of the loop is turned",
-    "tests/desk/ui/test_sizes.py": "what a tick takes in the browser, the median of nine",
     "tests/fuzz/__main__.py": "prints how many pairs a second",
     "tests/policy/canaries.py": "prints how many cases a second",
     "tests/policy/wire_canaries.py": "likewise; goes on with what has come at once",
