@@ -15,8 +15,7 @@ from louver.core.json import compact
 from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
 from louver.core.paths.path import FieldPath
 from louver.core.project import project
-from louver.core.projection.compile import Compiled
-from louver.core.projection.specialise import FIRST_CALLS, MAX_GENERATIONS
+from louver.core.projection.compile import FIRST_CALLS, MAX_GENERATIONS, Compiled
 from louver.limits import MAX_GENERATED_LOOPS, MAX_SEGMENTS
 
 NAMES = ["a", "b", "c", "d", "'+__import__('os').getcwd()+'", "{x}", "\\", "\n", "é"]

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from louver.core.paths.mask import ALL, NONE, Mask
-from louver.core.projection.specialise import NotSpecial
 from louver.core.schema import type_bounds
 from louver.limits import MAX_GENERATED_DEPTH, MAX_GENERATED_LINES, MAX_GENERATED_LOOPS
 
@@ -20,7 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from louver.core.json import Json
-    from louver.core.projection.specialise import Shape
+    from louver.core.projection.shape import Shape
+
+
+class NotSpecial(Exception):
+    """A mask and a shape have no special form: the general form does as well."""
 
 
 def generated(

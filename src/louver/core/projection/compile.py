@@ -2,21 +2,25 @@
 
 1. `project`, the interpreter: for any value of any depth;
 2. closures: for any value within Python's limit of recursion;
-3. generated code: for values of the shape seen so far (`louver.core.projection.specialise`).
+3. generated code: for values of the shape seen so far (`louver.core.projection.codegen`).
+
+It learns the shape of the first values, and makes code for that. An unexpected value goes to the closures and widens
+it, and the next code is made. This ends: the code of the last generation expects no member, and nothing is learnt from
+the values that it does not take.
 
 Law: of JSON as `json.loads` returns it, all three keep the same (`tests/core/projection/test_compile.py`).
 """
 
 from __future__ import annotations
 
-from functools import partial
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from louver.core.json import is_array, is_object
 from louver.core.paths.mask import ALL, NONE, Mask
 from louver.core.project import emptied, project
-from louver.core.projection.codegen import generated
-from louver.core.projection.specialise import Learning
+from louver.core.projection.codegen import NotSpecial, generated
+from louver.core.projection.shape import Shape
 from louver.limits import MAX_ARRAY_LEVELS
 
 if TYPE_CHECKING:
@@ -25,8 +29,19 @@ if TYPE_CHECKING:
     from louver.core.json import Json
 
 
-class Compiled(Learning):
-    """`project(value, mask, order)` as a function of the value: `keep`."""
+MAX_GENERATIONS = 8
+"""How often code is generated for one plan. The last code expects nothing, and stays."""
+
+FIRST_CALLS = 3
+FIRST_ELEMENTS = 300
+"""Values, or elements of the root's arrays, that a plan learns from before code is generated."""
+
+MAX_SHAPE_SAMPLES = 64
+"""Elements of each array that a plan learns from at first."""
+
+
+class Compiled:
+    """`project(value, mask, order)` as a function of the value, in its current form: `keep`."""
 
     def __init__(self, mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> None:
         walk = closures(mask, order)
@@ -37,7 +52,55 @@ class Compiled(Learning):
             except RecursionError:
                 return project(value, mask, order)
 
-        super().__init__(mask, general, partial(generated, order))
+        self._general, self._order = general, order
+        self._shape = Shape(mask)
+        self._calls = 0
+        self._generations = 0
+        # A mask that keeps all or nothing has nothing to learn.
+        self.keep: Callable[[Json], Json] = self._first if mask.is_inner else general
+
+    @property
+    def is_special(self) -> bool:
+        return self.keep not in (self._general, self._first)
+
+    def _first(self, value: Json) -> Json:
+        self._calls += 1
+        self._learn(value, MAX_SHAPE_SAMPLES)
+        if self._calls >= FIRST_CALLS or _size(value) >= FIRST_ELEMENTS:
+            self._specialise()
+        return self._general(value)
+
+    def _unexpected(self, value: Json) -> Json:
+        self._learn(value, most=None)
+        self._specialise()
+        return self._general(value)
+
+    def _learn(self, value: Json, most: int | None) -> None:
+        try:
+            self._shape.learn(value, most)
+        except RecursionError:
+            self._generations = MAX_GENERATIONS
+
+    def _specialise(self) -> None:
+        self.keep = self._general
+        if self._generations == MAX_GENERATIONS:
+            return
+        self._generations += 1
+        otherwise = self._unexpected
+        if self._generations == MAX_GENERATIONS:
+            self._shape.doubt()
+            otherwise = self._general
+        with suppress(NotSpecial):
+            self.keep = generated(self._order, self._shape, otherwise)
+
+
+def _size(value: Json) -> int:
+    """The length of the longest array at the root or directly below it."""
+    if is_array(value):
+        return len(value)
+    if is_object(value):
+        return max((len(member) for member in value.values() if is_array(member)), default=0)
+    return 0
 
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
