@@ -25,7 +25,7 @@ from zlib import crc32
 import pytest
 from hypothesis import HealthCheck, settings
 
-from fixtures import failsafe, stalls
+from fixtures import failsafe, leftovers, stalls
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 _OPTIONS = {"deadline": None, "suppress_health_check": _SLOW, "derandomize": "CI" in os.environ}
@@ -60,6 +60,7 @@ STATES = Path(tempfile.mkdtemp(prefix="louver-states-"))
 """The state folders of tests: what a gateway keeps is there for no other test, and never in that of the user."""
 atexit.register(shutil.rmtree, STATES, ignore_errors=True)
 _numbers = count(1)
+_leftovers = leftovers.Leftovers(str(STATES))
 
 # Here: the conftest of a folder may start the fork server, or import Louver.
 stalls.install(STATES / "stalls")
@@ -157,6 +158,7 @@ def _rest_of_tables(items):
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item):
     os.environ["XDG_STATE_HOME"] = str(STATES / str(next(_numbers)))
+    _leftovers.begin(item)
     if item.config.option.deep:
         # Programs are installed, and laws tried with many examples: `faulthandler_timeout` is of everyday tests.
         faulthandler.dump_traceback_later(DEEP_FAILSAFE_S, exit=True, file=item.config.stash[STDERR])
@@ -214,6 +216,8 @@ def pytest_runtest_call():
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown():
+def pytest_runtest_teardown(item, nextitem):
     with stalls.judged():
-        return (yield)
+        torn_down = yield
+    _leftovers.end(item, nextitem)
+    return torn_down

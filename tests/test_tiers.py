@@ -1,6 +1,20 @@
-"""The everyday tier sees to everything that the deep one sees to; what it leaves alone stands here."""
+"""The everyday tier sees to everything that the deep one sees to; what it leaves alone stands here.
+
+No test of either leaves a process or a port behind (`fixtures/leftovers.py`).
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
 
 from conftest import COLLECTED
+from fixtures.failsafe import FAILSAFE_S
 
 ONLY_DEEP = {
     "tests/benchmarks/test_benchmarks.py::test_search_is_measured_beside_fastmcp": "needs FastMCP, and takes long",
@@ -37,3 +51,44 @@ def test_what_is_tried_in_the_deep_tier_has_an_everyday_case(request):
     everyday = {_where(item) for item in collected if not item.get_closest_marker("deep")}
     alone = {name for name in deep - everyday if not name.startswith(tuple(ONLY_DEEP))}
     assert not alone, f"these have no everyday case, and no reason in {__name__}: {sorted(alone)}"
+
+
+LEAVING = """
+import socket, subprocess
+from fixtures import failsafe
+
+held = []
+
+def test_that_leaves_it():
+    failsafe.FAILSAFE_S = {bound_s}
+    held.append({does})
+
+def test_last():
+    pass
+"""
+
+LEFT = {
+    "child": ("subprocess.Popen(['sleep', '95'])", r"process \d+: sleep 95"),
+    "orphan": ("subprocess.run(['sh', '-c', 'sleep 95 &'])", r"process \d+: sleep 95"),
+    "listener": ("socket.create_server(('127.0.0.1', 0))", r"port \d+"),
+    "ending": ("subprocess.Popen(['sleep', '0.2'])", None),
+}
+"""Module -> what its first test does, and what its last one fails with."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what runs is read in /proc")
+def test_a_module_that_leaves_something_behind_fails_by_its_last_test(tmp_path):
+    """Ours."""
+    shutil.copy(Path(__file__).with_name("conftest.py"), tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\nmarkers = ['deep', 'whole']")
+    for name, (does, left) in LEFT.items():
+        (tmp_path / f"test_{name}.py").write_text(LEAVING.format(does=does, bound_s=0 if left else FAILSAFE_S))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COV"))}
+    environment |= {"PYTHONPATH": str(Path(__file__).parent), "COLUMNS": "200"}
+    command = [sys.executable, "-m", "pytest", "-p", "no:xdist"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    for pid in set(re.findall(r"process (\d+): sleep", done.stdout)):
+        os.kill(int(pid), signal.SIGKILL)
+    errors = dict(re.findall(r"^ERROR test_(\w+)\.py::test_last - Failed: \S+ leaves behind: (.*)$", done.stdout, re.M))
+    assert errors.keys() == {name for name, (_, left) in LEFT.items() if left}, done.stdout
+    assert all(re.fullmatch(LEFT[name][1], error) for name, error in errors.items()), errors
