@@ -295,7 +295,7 @@ class AuditWriter:
         """Identifies the file that is at the path now, and its log, which holds the last records."""
         found = self._path.stat()
         try:
-            log = self._path.with_name(f"{self._path.name}-wal").stat().st_ino
+            log = os.stat(f"{self._path}-wal").st_ino
         except FileNotFoundError:
             log = None
         return found.st_dev, found.st_ino, log
