@@ -72,11 +72,10 @@ def test_a_plan_that_two_make_at_once_is_counted_once(monkeypatch: pytest.Monkey
     plans, tool = Plans(), entry(Plans())
     made, other = ready(tool, "id"), ready(tool, "name")
     monkeypatch.setattr(plans_module, "MAX_PLAN_NODES", made.nodes + other.nodes)
-    asked = Projection.include("id")
-    plans.find("t", asked, lambda: plans.find("t", asked, lambda: made))
-    plans.find("u", asked, lambda: other)
-    for of, plan in (("t", made), ("u", other)):
-        assert plans.find(of, asked, lambda: pytest.fail("it was pushed out")) is plan
+    plans.find("t", lambda: plans.find("t", lambda: made))
+    plans.find("u", lambda: other)
+    for key, plan in (("t", made), ("u", other)):
+        assert plans.find(key, lambda: pytest.fail("it was pushed out")) is plan
 
 
 def test_the_order_of_properties_sets_a_plan_apart():

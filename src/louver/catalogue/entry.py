@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.catalogue.plan_cache import Plans, ReadyPlan
+from louver.catalogue.plan_cache import Plans, ReadyPlan, key_of
 from louver.core.cached import cached_property
 from louver.core.json import compact, is_object, levels, members
 from louver.core.json import digest as digest_of
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from louver.wire.hint import ContentMode
     from louver.wire.output import Output
 
+_numbers = count(1)
+
 # Schema of the member `louver` in structured content: notes for the model.
 EXTRAS_SCHEMA: Final = {"type": "array", "items": {"type": "string"}}
 
@@ -77,7 +79,8 @@ class Entry:
         # Clients may hold an older list, with an output schema, and then want structured content.
         self.stays_structured = False
         self._listed = _listed(tool)
-        self._plans = Plans() if plans is None else plans
+        self.plans = Plans() if plans is None else plans
+        self.number = next(_numbers)  # sets it apart from a tool of its name that was listed before, or to others
         self._text_views: dict[str | None, tuple[Views, str]] = {}
 
     def is_of(self, tool: dict[str, Any]) -> bool:
@@ -201,9 +204,8 @@ class Entry:
         return digest_of(compact(["structured", self.output_schema, self.views.to_json()]))
 
     def plan(self, projection: Projection) -> ReadyPlan:
-        return self._plans.find(
-            self._plans_of,
-            projection,
+        return self.plans.find(
+            key_of(self._plans_of, projection),
             lambda: _ready(compile_projection(projection, self.output_schema, views=self.views)),
         )
 
@@ -213,13 +215,15 @@ class Entry:
         names = ready.plan.own_names(value)
         if names is None:
             return ready
-        return self._plans.find(self._plans_beside(names), projection, lambda: _ready(ready.plan.for_names(names)))
+        return self.plans.find(
+            key_of(self._plans_beside(names), projection), lambda: _ready(ready.plan.for_names(names))
+        )
 
     def kept_plan_for(self, projection: Projection, value: Json) -> ReadyPlan | None:
         """The same, if it is kept."""
-        ready: ReadyPlan | None = self._plans.kept(self._plans_of, projection)
+        ready: ReadyPlan | None = self.plans.kept(key_of(self._plans_of, projection))
         names = None if ready is None else ready.plan.own_names(value)
-        return ready if names is None else self._plans.kept(self._plans_beside(names), projection)
+        return ready if names is None else self.plans.kept(key_of(self._plans_beside(names), projection))
 
     def cost(self, projection: Projection) -> int:
         """What a plan for the output schema costs to make (`louver.core.projection.cost`)."""
@@ -235,7 +239,7 @@ class Entry:
 
     def check(self, projection: Projection) -> None:
         """Make the plan for every place where the output may be, so that a bad request fails before the tool runs."""
-        if self._is_structured:
+        if self.is_structured:
             self.plan(projection)
             return
         for wrapper in self._wrappers:
@@ -243,12 +247,13 @@ class Entry:
 
     def cost_of_check(self, projection: Projection) -> int:
         """What `check` would cost; plans that are kept cost nothing."""
-        if self._is_structured:
-            return self.cost(projection) if self._plans.kept(self._plans_of, projection) is None else 0
+        if self.is_structured:
+            return self.cost(projection) if self.plans.kept(key_of(self._plans_of, projection)) is None else 0
         return sum(self.cost_without_schema(projection, wrapper) for wrapper in self._wrappers)
 
     @property
-    def _is_structured(self) -> bool:
+    def is_structured(self) -> bool:
+        """Whether its output is all of the structured content."""
         return self.output_schema is not None and self.text_wrapper is None
 
     @property
@@ -263,19 +268,19 @@ class Entry:
         if is_object(beside):
             of, names = self._beside_text(projection, wrapper, beside)
             make = partial(compile_beside_text, projection, self.views, wrapper or "", names)
-            return self._plans.find(of, projection, make)
+            return self.plans.find(key_of(of, projection), make)
         views, of = self._within_text(wrapper)
         requested = projection.with_fields(within_text(wrapper, projection.fields))
-        return self._plans.find(of, requested, lambda: compile_projection(requested, views=views))
+        return self.plans.find(key_of(of, requested), lambda: compile_projection(requested, views=views))
 
     def cost_without_schema(self, projection: Projection, wrapper: str | None = None, beside: Json = None) -> int:
         """What `plan_without_schema` would cost: nothing, if the plan is kept."""
         if is_object(beside):
             of, _ = self._beside_text(projection, wrapper, beside)
-            return 0 if self._plans.kept(of, projection) is not None else plan_cost(projection, self.views, 0)
+            return 0 if self.plans.kept(key_of(of, projection)) is not None else plan_cost(projection, self.views, 0)
         views, of = self._within_text(wrapper)
         requested = projection.with_fields(within_text(wrapper, projection.fields))
-        return 0 if self._plans.kept(of, requested) is not None else plan_cost(requested, views, 0)
+        return 0 if self.plans.kept(key_of(of, requested)) is not None else plan_cost(requested, views, 0)
 
     def _beside_text(
         self, projection: Projection, wrapper: str | None, beside: dict[str, Json]
@@ -302,8 +307,8 @@ class Entry:
             return _ready(plan.knowing(schema), wrap)
         wrap = partial(schema_of_text, wrapper=wrapper) if with_wrapper and wrapper is not None else _as_it_is
         of = digest_of(["inferred", schema, wrapper, with_wrapper, self._within_text(wrapper)[1]])
-        return self._plans.find(
-            of, projection, lambda: _ready(self.plan_without_schema(projection, wrapper).knowing(schema), wrap)
+        return self.plans.find(
+            key_of(of, projection), lambda: _ready(self.plan_without_schema(projection, wrapper).knowing(schema), wrap)
         )
 
     def _within_text(self, wrapper: str | None) -> tuple[Views, str]:

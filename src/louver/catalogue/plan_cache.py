@@ -1,6 +1,7 @@
-"""A cache of plans for all tools of a server.
+"""A cache of plans for all tools of a server, and of what is decided by them.
 
     (digest of schema and views, mode, canonical fields, view, strict)  ->  plan, validator, schema
+    (tool, text of a request)                                           ->  decision
 
 Tools with the same schema share plans, and so do results of the same shape, if the schema is inferred. The cache is
 bounded by the number of plans and by their size, since a few wide schemas can weigh as much as many narrow ones.
@@ -44,7 +45,7 @@ class _Sized(Protocol):
     def nodes(self) -> int: ...
 
 
-# A `ReadyPlan`; or a `Plan`, if no schema is known yet.
+# A `ReadyPlan`; a `Plan`, if no schema is known yet; or a decision.
 Made = TypeVar("Made", bound=_Sized)
 
 
@@ -56,17 +57,16 @@ class Plans:
         self._nodes = 0
         self._lock = Lock()
 
-    def kept(self, of: str, projection: Projection) -> Any:
-        """The cached plan, if there is one."""
-        kept = self._plans.get(_key(of, projection))
+    def kept(self, key: Hashable) -> Any:
+        """What is cached, if anything is."""
+        kept = self._plans.get(key)
         if kept is None:
             return None
         kept.used = True
         return kept.made
 
-    def find(self, of: str, projection: Projection, make: Callable[[], Made]) -> Made:
-        """The cached plan, or else what `make` returns; `of` names the schema and the views that a plan depends on."""
-        key = _key(of, projection)
+    def find(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What is cached, or else what `make` returns."""
         kept = self._plans.get(key)
         if kept is not None:
             kept.used = True
@@ -89,7 +89,8 @@ class Plans:
                 self._nodes -= kept.nodes
 
 
-def _key(of: str, projection: Projection) -> Hashable:
+def key_of(of: str, projection: Projection) -> Hashable:
+    """The key of a plan; `of` names the schema and the views that it depends on."""
     return of, projection.mode, projection.fields, projection.name, projection.strict
 
 

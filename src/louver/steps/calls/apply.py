@@ -35,9 +35,11 @@ class KeptValue:
     is_partial: bool  # something was left out
 
 
-async def apply_projection(entry: Entry, projection: Projection, output: Output) -> KeptValue:
-    """Project an output; slow work is done off the event loop."""
-    application = _Application(entry, projection, output)
+async def apply_projection(
+    entry: Entry, projection: Projection, output: Output, ready: ReadyPlan | None = None
+) -> KeptValue:
+    """Project an output; slow work is done off the event loop. `ready`: the plan for structured content, if known."""
+    application = _Application(entry, projection, output, ready)
     if application.plan_cost > MAX_PLAN_COST_ON_LOOP:
         return await in_thread(application.kept)
     plan = application.plan
@@ -49,7 +51,7 @@ async def apply_projection(entry: Entry, projection: Projection, output: Output)
 
 
 class _Application:
-    def __init__(self, entry: Entry, projection: Projection, output: Output) -> None:
+    def __init__(self, entry: Entry, projection: Projection, output: Output, ready: ReadyPlan | None) -> None:
         self._entry, self._projection, self._output = entry, projection, output
         self._ready: ReadyPlan | None = None  # for an output with a declared schema, once it is made
         self._is_declared = entry.output_schema is not None and output.seat == "structured"
@@ -57,7 +59,8 @@ class _Application:
             if entry.text_wrapper is not None:
                 # JSON text was expected: unknown fields could not be refused before the tool ran, so tolerate them.
                 self._projection = replace(projection, strict=False)
-            self._ready = entry.kept_plan_for(self._projection, output.value)
+            is_for_value = ready is not None and ready.plan.own_names(output.value) is None
+            self._ready = ready if is_for_value else entry.kept_plan_for(self._projection, output.value)
             self.plan_cost = 0 if self._ready is not None else entry.cost(self._projection)
         else:
             self._plan: Plan | None = None

@@ -21,18 +21,20 @@ from louver.core.projection.view import Views
 from louver.errors import LouverError, OutputInvalid, ProjectionRequired, UnknownField, UnknownView
 from louver.limits import MAX_READ_ON_LOOP
 from louver.steps.calls.apply import apply_projection, receipt
+from louver.steps.calls.decision import decide, decided
 from louver.steps.calls.output import find_output_in_thread, write_output
 from louver.steps.calls.request import ProjectionRequest, RefusedArgument, RequestOptions, refuse
 from louver.steps.calls.unmatched import note_by_schema, note_by_value
 from louver.steps.pages import envelope_of
 from louver.steps.refusals import error_result, model_error_result
-from louver.wire.projection import Applied, NotApplied, Reason, brief
+from louver.wire.projection import NotApplied, Reason, brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from louver.catalogue.plan_cache import ReadyPlan
     from louver.core.json import Schema
+    from louver.steps.calls.decision import Decision
     from louver.steps.calls.planning import Planning
     from louver.steps.recipient import Recipient
     from louver.steps.request import Next, Request
@@ -61,7 +63,7 @@ class CallOutcome:
         if self.request is None:
             return result
         meta = {key: value for key, value in members(result.get("_meta")).items() if key != self.request.key}
-        return _with_receipt({**result, "_meta": meta}, self.request, NotApplied(reason=reason))
+        return _without_projection({**result, "_meta": meta}, self.request, reason)
 
 
 class ProjectedCalls:
@@ -91,16 +93,18 @@ class ProjectedCalls:
             if entry is None:
                 # An unlisted tool may answer all the same, and its answer is projected.
                 entry = Entry({"name": name, "inputSchema": {}}, Views(), plans=self._tools.views.plans)
-            requested = self._request_options.read(entry, request.params)
+            can_project = self._can_project(request)
+            text = self._request_options.text_of(request.params)
+            decision = decided(entry, text) if can_project else None
+            requested = decision.requested if decision else self._request_options.read(entry, request.params)
             inner = self._request_options.without_argument(request, entry)
             if requested is None:
                 return CallOutcome(await call_next(inner))
-            can_project = self._can_project(request)
             if not can_project and requested.projection.required:
                 return CallOutcome(error_result(_required_error("not_supported"), self._envelope(request)))
-            if can_project and is_listed:
-                entry = await self._check(entry, requested, request, call_next)
-            elif can_project:
+            if can_project and is_listed and decision is None:
+                entry, decision = await self._decide(entry, requested, text, request, call_next)
+            elif can_project and not is_listed:
                 self._admit(entry, requested, request)
             result = await call_next(inner)
             reason: Reason | None = skip_reason(result) if can_project else "not_supported"
@@ -109,8 +113,8 @@ class ProjectedCalls:
                 return CallOutcome(result) if is_untouched else _not_applied(result, requested, reason)
             if not is_listed:
                 # The request could not be checked before: the server's own answer comes first.
-                entry = await self._check(entry, requested, request, call_next, has_run=True)
-            return await self._answer(entry, requested, result, request, recipient, call_next)
+                entry, decision = await self._decide(entry, requested, text, request, call_next, has_run=True)
+            return await self._answer(entry, requested, decision, result, request, recipient, call_next)
         except RefusedArgument as refused:
             return CallOutcome(model_error_result(refused.error, refused.name, self._envelope(request)))
 
@@ -120,9 +124,16 @@ class ProjectedCalls:
         except LouverError as error:
             refuse(error, requested)
 
-    async def _check(
-        self, entry: Entry, requested: ProjectionRequest, request: Request, call_next: Next, *, has_run: bool = False
-    ) -> Entry:
+    async def _decide(
+        self,
+        entry: Entry,
+        requested: ProjectionRequest,
+        text: str,
+        request: Request,
+        call_next: Next,
+        *,
+        has_run: bool = False,
+    ) -> tuple[Entry, Decision | None]:
         """Refuse what can be refused before the tool runs; names unknown in an old list are looked up in a new one."""
         caller = None if has_run else request
         try:
@@ -134,16 +145,15 @@ class ProjectedCalls:
                     raise
                 await self._planning.check(newer, requested.projection, caller)
                 entry = newer
-            if requested.requested_by == "argument":
-                note_by_schema(entry, requested.projection)
+            return entry, decide(entry, requested, text)
         except LouverError as error:
             refuse(error, requested)
-        return entry
 
     async def _answer(
         self,
         entry: Entry,
         requested: ProjectionRequest,
+        decision: Decision | None,
         result: dict[str, Any],
         request: Request,
         recipient: Recipient,
@@ -155,8 +165,9 @@ class ProjectedCalls:
                 return CallOutcome(error_result(_required_error("no_structured_output"), envelope_of(result)))
             return _not_applied(result, requested, "no_structured_output")
         try:
-            kept = await apply_projection(entry, requested.projection, output)
+            kept = await apply_projection(entry, requested.projection, output, decision and decision.ready_plan)
             if not kept.is_valid:
+                decision = None
                 # The server may have changed the tool since it was last listed.
                 entry = await self._tools.refresh(entry.name, request, call_next) or entry
                 await self._planning.check(entry, requested.projection)
@@ -169,7 +180,7 @@ class ProjectedCalls:
                     make_note = partial(note_by_value, output.value, kept.ready_plan.plan)
                     note = await run_in_thread(output.value, make_note)
                 else:
-                    note = note_by_schema(entry, requested.projection)
+                    note = decision.note if decision else note_by_schema(entry, requested.projection)
         except LouverError as error:
             if requested.requested_by == "argument":
                 raise RefusedArgument(error, requested.argument) from None
@@ -183,9 +194,13 @@ class ProjectedCalls:
             if len(result["content"][0]["text"]) > MAX_READ_ON_LOOP:
                 # The text is serialised once more for the wire: let other tasks run first.
                 await checkpoint()
-        applied = receipt(kept.ready_plan, requested.projection, kept.is_partial, dropped)
-        is_program = requested.requested_by != "argument" and recipient.is_program
-        answer = _with_receipt(result, requested, applied, is_brief=not is_program)
+        is_brief = requested.requested_by == "argument" or not recipient.is_program
+        if decision is not None and kept.ready_plan is decision.ready_plan and not dropped:
+            applied = decision.receipt(partial=kept.is_partial, is_brief=is_brief)
+        else:
+            applied = receipt(kept.ready_plan, requested.projection, kept.is_partial, dropped).to_wire()
+            applied = brief(applied) if is_brief else applied
+        answer = _with_receipt(result, requested, applied)
         request.record.reduced_by(requested.projection.name or requested.projection.mode)
         return CallOutcome(answer, requested, kept.ready_plan, kept.is_partial, () if note is None else (note,))
 
@@ -199,18 +214,19 @@ def skip_reason(result: dict[str, Any]) -> Reason | None:
     return None
 
 
-def _with_receipt(
-    result: dict[str, Any], requested: ProjectionRequest, outcome: Applied | NotApplied, *, is_brief: bool = False
-) -> dict[str, Any]:
-    if not outcome.applied and requested.requested_by == "default view":
+def _with_receipt(result: dict[str, Any], requested: ProjectionRequest, receipt: dict[str, Any]) -> dict[str, Any]:
+    return {**result, "_meta": {**members(result.get("_meta")), requested.key: receipt}}
+
+
+def _without_projection(result: dict[str, Any], requested: ProjectionRequest, reason: Reason) -> dict[str, Any]:
+    if requested.requested_by == "default view":
         # Neither requested nor applied: no receipt.
         return result
-    receipt = outcome.to_wire()
-    return {**result, "_meta": {**members(result.get("_meta")), requested.key: brief(receipt) if is_brief else receipt}}
+    return _with_receipt(result, requested, NotApplied(reason=reason).to_wire())
 
 
 def _not_applied(result: dict[str, Any], requested: ProjectionRequest, reason: Reason) -> CallOutcome:
-    return CallOutcome(_with_receipt(result, requested, NotApplied(reason=reason)), requested)
+    return CallOutcome(_without_projection(result, requested, reason), requested)
 
 
 def _required_error(reason: Reason) -> ProjectionRequired:

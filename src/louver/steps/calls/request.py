@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeGuard, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeGuard, cast, get_args
 
+from louver.core.json import compact, is_object
 from louver.core.nearest import check_choice
 from louver.core.projection.request import Projection
 from louver.errors import LouverError
 from louver.steps.refusals import protocol_error
-from louver.wire.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
+from louver.wire.names import ARGUMENT, COMPACT, COMPACT_LITERAL, PROJECTION, PROJECTION_LITERAL
 from louver.wire.projection import argument_schema, is_compact, requested, requested_by_argument
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ RequestedBy = Literal["_meta", "argument", "default view"]
 
 # The tools that take the argument: those with fields to leave out or with a view; all; or none.
 Argument = Literal["projectable", "all", "off"]
+
+# What `_meta` says of a projection.
+_KEYS: Final = (PROJECTION_LITERAL, PROJECTION, COMPACT_LITERAL, COMPACT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ class RequestOptions:
 
     def read(self, entry: Entry, params: Mapping[str, Any]) -> ProjectionRequest | None:
         try:
-            by_meta, compact = requested(params.get("_meta")), is_compact(params.get("_meta"))
+            by_meta, takes_default = requested(params.get("_meta")), is_compact(params.get("_meta"))
         except LouverError as error:
             raise protocol_error(error) from None
         by_argument = self._read_argument(entry, params.get("arguments"))
@@ -101,8 +105,16 @@ class RequestOptions:
         if by_argument is not None:
             meant = entry.spelled_out(by_argument)
             return ProjectionRequest(meant, "argument", argument=self.argument_of(entry) or self.name)
-        default = self.default_view(entry) if compact else None
+        default = self.default_view(entry) if takes_default else None
         return None if default is None else ProjectionRequest(Projection.view(default), "default view")
+
+    def text_of(self, params: Mapping[str, Any]) -> str:
+        """The words of a call that `read` reads: equal ones ask for the same."""
+        meta, arguments = params.get("_meta"), params.get("arguments")
+        asked = {key: meta[key] for key in _KEYS if key in meta} if is_object(meta) else {}
+        if self._has_argument(arguments):
+            asked[""] = {name: value for name, value in arguments.items() if name.startswith(self.name)}
+        return compact(asked)
 
     def without_argument(self, request: Request, entry: Entry) -> Request:
         """The request as the tool itself receives it."""
