@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.core.json import Json, NotJson, compact, is_array, is_object, parse
+from louver.core.json import Json, NotJson, compact, compact_bytes, is_array, is_object, parse
 from louver.core.paths.mask import ALL, NONE, Mask
 from louver.core.policy.masking import HIDDEN
 from louver.core.policy.name_variants import without_invisible
@@ -74,6 +74,22 @@ def begins_like_json(text: str) -> bool:
 
 def _may_hold_json(text: str) -> bool:
     return "{" in text or "[" in text or "\\" in text
+
+
+def may_have_json_texts(value: Json) -> bool:
+    """Whether a string of the value may begin like JSON: none does that begins with a word. No string is looked at."""
+    try:
+        text = b":" + compact_bytes(value).translate(_KINDS)
+    except RecursionError:
+        return True
+    return b':"-' in text or b':":' in text
+
+
+# Of JSON without white space: parts of words, quotes, what stands before a string, all else.
+_KINDS: Final = bytes(
+    ord({'"': '"', ":": ":", ",": ":", "[": ":"}.get(each, "a" if re.fullmatch("[A-Za-z0-9_]", each) else "-"))
+    for each in map(chr, range(256))
+)
 
 
 # Withholding
@@ -143,6 +159,8 @@ class _Pruning:
         self._joined: dict[tuple[_Masks, _Masks], _Masks] = {}
 
     def concerns(self, value: Json) -> bool:
+        if not may_have_json_texts(value):
+            return False
         todo: list[Json] = [value]
         while todo:
             part = todo.pop()

@@ -21,11 +21,13 @@ from louver.core.json import Json, canonical, is_object
 from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask, remade
 from louver.core.paths.path import FieldPath, fold
 from louver.core.policy.embedded_json import Denial, prune_strings
+from louver.core.policy.hiding import hiding
 from louver.core.policy.masking import HIDDEN, hidden, hide
 from louver.core.policy.name_variants import arguments_in, keyed, names_in, twinned, with_twins
 from louver.core.policy.redacted_schema import redact_schema
 from louver.core.policy.revealed_names import Names
 from louver.core.project import project
+from louver.core.projection.compile import Compiled
 from louver.core.schema import known_fields
 from louver.core.schema.derive import Derived, derive
 from louver.core.wrapper import TEXT_WRAPPERS, WRAPPER, around_or_not, is_wrapped, within, within_text
@@ -109,10 +111,10 @@ class Visibility:
             if self._wrapped and is_object(value) and WRAPPER in value:
                 beside = {name: member for name, member in value.items() if name != WRAPPER}
                 # All allowed paths lie within the wrapper.
-                rest: Any = step.of(beside, step.mask) if beside and step.mask.exclude else {}
-                value = {**rest, WRAPPER: step.of(value[WRAPPER], step.mask.child(WRAPPER))}
+                rest: Any = step.keep(beside) if beside and step.mask.exclude else {}
+                value = {**rest, WRAPPER: step.keep_wrapped(value[WRAPPER])}
             else:
-                value = step.of(value, step.mask)
+                value = step.keep(value)
         return prune_strings(value, self._denials)
 
     @cached_property
@@ -170,7 +172,7 @@ class Visibility:
         steps: list[_Step] = []
         if fields.allow:
             mask = include_mask(within(self._source, (*fields.allow, *fields.mask, *fields.hash)))
-            steps.append(_Step(mask, mask, project, _derived))
+            steps.append(_Step(mask, mask, None, _derived))
         if fields.hash:
             stands = {"type": "string", "pattern": _HASH_PATTERN}
             masks = self._denial_masks(fields.hash, names, HIDDEN)
@@ -181,7 +183,7 @@ class Visibility:
         if fields.deny:
             masks = self._denial_masks(fields.deny, names, NONE)
             text_mask = _text_mask(fields.deny, NONE)
-            steps.append(_Step(*masks, project, _derived, text_mask, names=_last_names(fields.deny)))
+            steps.append(_Step(*masks, None, _derived, text_mask, names=_last_names(fields.deny)))
         return steps
 
     def _denial_masks(self, paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
@@ -200,11 +202,11 @@ class Visibility:
         return _HASHED + base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Step:
     mask: Mask  # for values
     written: Mask  # for schemas, by the names that they have
-    of: Callable[[Json, Mask], Json]
+    put: Callable[[Json], Json] | None  # makes what stands in place of a hidden part
     derive: Callable[[Schema, Mask, bool], Derived]
     text_mask: Mask = ALL  # for JSON in strings
     does: Fate = "dropped"  # what becomes of what the mask names
@@ -212,6 +214,23 @@ class _Step:
 
     def derived(self, schema: Schema, wrapped: bool) -> Derived:
         return self.derive(schema, self.written, wrapped)
+
+    @cached_property
+    def keep(self) -> Callable[[Json], Json]:
+        return self._keeping(self.mask)
+
+    @cached_property
+    def keep_wrapped(self) -> Callable[[Json], Json]:
+        return self._keeping(self.mask.child(WRAPPER))
+
+    def of(self, value: Json, mask: Mask) -> Json:
+        return project(value, mask) if self.put is None else hide(value, mask, self.put)
+
+    def _keeping(self, mask: Mask) -> Callable[[Json], Json]:
+        if self.mask.exclude:
+            return hiding(mask, self.put)
+        compiled = Compiled(mask, {})
+        return lambda value: compiled.keep(value)
 
 
 def _derived(schema: Schema, mask: Mask, wrapped: bool) -> Derived:
@@ -221,13 +240,10 @@ def _derived(schema: Schema, mask: Mask, wrapped: bool) -> Derived:
 def _hiding(
     masks: tuple[Mask, Mask], text_mask: Mask, does: Fate, stands: Schema, put: Callable[[Json], Json]
 ) -> _Step:
-    def of(value: Json, mask: Mask) -> Json:
-        return hide(value, mask, put)
-
     def derived(schema: Schema, mask: Mask, wrapped: bool) -> Derived:
         return hidden(schema, mask, stands, put, wrapped=wrapped)
 
-    return _Step(*masks, of, derived, text_mask, does)
+    return _Step(*masks, put, derived, text_mask, does)
 
 
 def _denial_masks(paths: tuple[FieldPath, ...], names: set[str], out: Mask) -> tuple[Mask, Mask]:
