@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any
 import h11
 import httptools
 
-from fixtures.failsafe import FAILSAFE_S
 from louver.gateway.config.auth import Auth, Tokens
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.front.auth.authenticated import AuthMiddleware
@@ -35,6 +34,7 @@ from louver.gateway.front.endpoint import McpEndpoint
 from louver.gateway.front.http import serve
 from louver.gateway.gateway import Gateway
 from louver.steps.results.results import KeptResults
+from tests.fixtures.failsafe import FAILSAFE_S
 from tests.policy.canaries import escaped
 from tests.policy.cases import TOOL, Case, Cases
 

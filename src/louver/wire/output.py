@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from louver.core import json
-from louver.core.json import is_array, is_object
+from louver.core.json import is_array, is_object, members
+from louver.core.size import is_heavier
+from louver.limits import MAX_READ_ON_LOOP
+from louver.wire.jsonrpc.codec import Result
 
 if TYPE_CHECKING:
     from louver.core.json import Json
@@ -61,6 +64,16 @@ def is_structured(result: dict[str, Any]) -> bool:
 
 def texts_of(result: dict[str, Any]) -> list[str]:
     return [text for block in blocks(result) if isinstance(text := block.get("text"), str)]
+
+
+def weight_of(result: dict[str, Any] | None) -> int:
+    """About the bytes of a result, found in less time than it takes to write it; no more than some are counted."""
+    if isinstance(result, Result):
+        return result.size
+    if texts := texts_of(members(result)):
+        # Structured content is about as long.
+        return 2 * sum(map(len, texts))
+    return MAX_READ_ON_LOOP + is_heavier(result, MAX_READ_ON_LOOP)
 
 
 def blocks(result: dict[str, Any]) -> list[dict[str, Any]]:

@@ -317,6 +317,25 @@ def test_tools_that_come_and_go_are_not_all_remembered(policed, monkeypatch):
     assert [number for number in range(6) if every.is_served(f"t{number}")] == [2, 4, 5]
 
 
+def test_a_definition_of_a_newer_list_is_compared_once(policed):
+    """Ours: schemas may be large, and each call would compare them."""
+    compared = []
+
+    class Schema(dict):
+        def __ne__(self, other):
+            compared.append(other)
+            return dict.__ne__(self, other)
+
+        __eq__ = dict.__eq__
+
+    made = policed()
+    assert made.listed_definition(tool(Schema(PERSON)), NOBODY) is not None
+    newer = tool(Schema(PERSON))
+    for _ in range(3):
+        answered(made, {"structuredContent": ANN}, newer)
+    assert len(compared) == 1
+
+
 def test_a_schema_with_too_many_twins_is_not_served(policed, caplog):
     """Ours: fail closed."""
     letters = [a + b + c + d for a in "aA" for b in "bB" for c in "cC" for d in "dD"]

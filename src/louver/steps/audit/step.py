@@ -18,18 +18,19 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from anyio import CancelScope
 
-from louver.concurrency.offload import run_in_thread
+from louver.concurrency.offload import in_thread
 from louver.core.json import is_object, members
 from louver.core.paths.find import fields_of
 from louver.core.wrapper import text_wrapper_in
 from louver.errors import AuditFailed
+from louver.limits import MAX_READ_ON_LOOP
 from louver.policy.audit_record import Record
 from louver.steps.pages import envelope_of
 from louver.steps.refusals import error_result
 from louver.steps.results.results import is_kept_result
 from louver.wire.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
 from louver.wire.names import PROJECTION, PROJECTION_LITERAL
-from louver.wire.output import find_output
+from louver.wire.output import find_output, weight_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Set
@@ -119,7 +120,8 @@ class AuditStep:
         owned = self._owner_of(name, principal) if isinstance(name, str) else None
         if owned is not None:
             sent = result if call.recorded is None or members(result).get("isError") else call.recorded
-            fields = () if sent is None else await run_in_thread(sent, partial(_sent_fields, sent, owned.names))
+            name_fields = partial(_sent_fields, sent or {}, owned.names)
+            fields = await in_thread(name_fields) if weight_of(sent) > MAX_READ_ON_LOOP else name_fields()
             record = Record(
                 time=time.time(),
                 principal=self._writer.principal_digest(principal),

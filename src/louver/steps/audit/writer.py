@@ -131,7 +131,7 @@ class AuditWriter:
         self._next_sweep = 0.0
         try:
             self._key = read_key(self._database)
-            self._file_id = self._current_file_id()
+            self._file_id = self._id_of(self._path.stat())
             if spool is not None:
                 spool.prepare(self._database)
             if self._commit([]):
@@ -260,10 +260,11 @@ class AuditWriter:
         """Write a batch; whether the spool is full then. What runs at that moment is recorded still."""
         if self._database is None:
             raise OSError(None, "the file is closed")
-        if self._current_file_id() != self._file_id:
+        found = self._path.stat()
+        if self._id_of(found) != self._file_id:
             # SQLite would go on writing to the removed file.
             raise OSError(None, "the file is not the one that was opened: start again")
-        if self._path.stat().st_size == 0:
+        if found.st_size == 0:
             # As `copytruncate` of logrotate does. SQLite would go on writing what nobody can read.
             raise OSError(None, "the file has been emptied: move it away and start again")
         database = self._database
@@ -291,9 +292,8 @@ class AuditWriter:
                 database.execute(DELETE_FIELD_SETS)
             self._next_sweep = now + AUDIT_SWEPT_S
 
-    def _current_file_id(self) -> tuple[int, int, int | None]:
+    def _id_of(self, found: os.stat_result) -> tuple[int, int, int | None]:
         """Identifies the file that is at the path now, and its log, which holds the last records."""
-        found = self._path.stat()
         try:
             log = os.stat(f"{self._path}-wal").st_ino
         except FileNotFoundError:

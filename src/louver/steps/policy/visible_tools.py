@@ -64,10 +64,12 @@ class VisibleTools(MessageFilter):
             if known is None or (known[0] is not declared and known[0] != declared):
                 schema = None if in_text else schema_unless_text(declared)
                 seen = VisibleTool(Visibility(rule.fields, schema, self.policy.key, wrapper), declared, rule.text)
-                known = self._visible_tools[key] = (declared, seen)
-                if len(self._visible_tools) > MAX_VISIBLE_TOOLS:
-                    self._visible_tools.popitem(last=False)
+                known = (declared, seen)
+            # Also an equal one of a newer list, so that it is compared once, and not at each call.
+            self._visible_tools[key] = (declared, known[1])
             self._visible_tools.move_to_end(key)
+            if len(self._visible_tools) > MAX_VISIBLE_TOOLS:
+                self._visible_tools.popitem(last=False)
             return known[1]
 
     def hides(self, tool: str, principal: Principal, path: FieldPath) -> bool:
@@ -114,7 +116,7 @@ class VisibleTools(MessageFilter):
                 logger.error("server %r: tool %r is not served: %s", self.server, name, problem)
             checked = (tool, tool_policy if problem is None else None)
         with self._lock:
-            self._checked_tools[name] = checked
+            self._checked_tools[name] = (tool, checked[1])
             self._checked_tools.move_to_end(name)
             if len(self._checked_tools) > MAX_VISIBLE_TOOLS:
                 self._checked_tools.popitem(last=False)

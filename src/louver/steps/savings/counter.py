@@ -16,14 +16,11 @@ from itertools import accumulate, pairwise, repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, ParamSpec, TypeVar
 
 from louver.concurrency.background import BackgroundTasks
-from louver.core.json import members
-from louver.core.size import is_heavier
 from louver.limits import MAX_READ_ON_LOOP, MAX_SAVINGS_KEYS
 from louver.steps.database_file import FAILURES, failure_reason
 from louver.steps.savings.database import COUNTERS, LIST, LOUVER, SavingsKey, add
 from louver.steps.savings.size import ShownSize, shown_size, shows_same
-from louver.wire.jsonrpc.codec import Result
-from louver.wire.output import texts_of
+from louver.wire.output import weight_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -93,7 +90,7 @@ class SavingsCounter:
 
     def measure(self, answer: ServerAnswer, shown: Shown) -> None:
         """Measure an answer now, so that its result is held no longer than that takes."""
-        if _weight(answer.result) <= MAX_READ_ON_LOOP:
+        if weight_of(answer.result) <= MAX_READ_ON_LOOP:
             _measure(answer, shown)
         elif self._large < MAX_UNMEASURED:
             self._large += 1
@@ -104,7 +101,7 @@ class SavingsCounter:
         if not self._is_counting:
             return
         results = [each.answer.result for each in wholes if each.answer.result is not None]
-        weight = sum(map(_weight, results or [sent]))
+        weight = sum(map(weight_of, results or [sent]))
         if weight <= MAX_READ_ON_LOOP:
             self._count(wholes, _measure_all(wholes, sent, shown))
         elif self._large < MAX_UNMEASURED:
@@ -200,16 +197,6 @@ class SavingsCounter:
         if self._has_failed:
             self._has_failed = False
             logger.warning("savings are written again")
-
-
-def _weight(result: dict[str, Any] | None) -> int:
-    """About the bytes of a result, found in less time than it takes to measure it."""
-    if isinstance(result, Result):
-        return result.size
-    if texts := texts_of(members(result)):
-        # Structured content is about as long.
-        return 2 * sum(map(len, texts))
-    return MAX_READ_ON_LOOP + is_heavier(result, MAX_READ_ON_LOOP)
 
 
 def _measure_all(wholes: Sequence[Whole], sent: dict[str, Any], shown: Shown) -> ShownSize | None:
