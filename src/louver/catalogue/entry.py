@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from louver.wire.hint import ContentMode
     from louver.wire.output import Output
 
-_numbers = count(1)
-
 # Schema of the member `louver` in structured content: notes for the model.
 EXTRAS_SCHEMA: Final = {"type": "array", "items": {"type": "string"}}
 
@@ -80,7 +78,9 @@ class Entry:
         self.stays_structured = False
         self._listed = _listed(tool)
         self.plans = Plans() if plans is None else plans
-        self.number = next(_numbers)  # sets it apart from a tool of its name that was listed before, or to others
+        self.number = next(
+            self.plans.numbers
+        )  # sets it apart from a tool of its name that was listed before, or to others
         self._text_views: dict[str | None, tuple[Views, str]] = {}
 
     def is_of(self, tool: dict[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
+from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -56,6 +57,7 @@ class Plans:
         self._plans: OrderedDict[Hashable, _Kept] = OrderedDict()
         self._nodes = 0
         self._lock = Lock()
+        self.numbers = count(1)  # of the tools that use it
 
     def kept(self, key: Hashable) -> Any:
         """What is cached, if anything is."""

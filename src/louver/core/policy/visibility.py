@@ -206,7 +206,7 @@ class Visibility:
 class _Step:
     mask: Mask  # for values
     written: Mask  # for schemas, by the names that they have
-    put: Callable[[Json], Json] | None  # makes what stands in place of a hidden part
+    put: Callable[[Json], Json] | None  # makes the replacement of a hidden part
     derive: Callable[[Schema, Mask, bool], Derived]
     text_mask: Mask = ALL  # for JSON in strings
     does: Fate = "dropped"  # what becomes of what the mask names

@@ -36,7 +36,7 @@ class Decision:
         if made is None:
             made = receipt(self.ready_plan, self.requested.projection, partial, 0).to_wire()
             made = self._receipts[partial, is_brief] = brief(made) if is_brief else made
-        # Whoever gets it in this process may change it.
+        # A copy: its receiver in this process may change it.
         return {name: part.copy() if isinstance(part, (list, dict)) else part for name, part in made.items()}
 
 

@@ -111,10 +111,10 @@ class RequestOptions:
     def text_of(self, params: Mapping[str, Any]) -> str:
         """The words of a call that `read` reads: equal ones ask for the same."""
         meta, arguments = params.get("_meta"), params.get("arguments")
-        asked = {key: meta[key] for key in _KEYS if key in meta} if is_object(meta) else {}
+        chosen = {key: meta[key] for key in _KEYS if key in meta} if is_object(meta) else {}
         if self._has_argument(arguments):
-            asked[""] = {name: value for name, value in arguments.items() if name.startswith(self.name)}
-        return compact(asked)
+            chosen[""] = {name: value for name, value in arguments.items() if name.startswith(self.name)}
+        return compact(chosen)
 
     def without_argument(self, request: Request, entry: Entry) -> Request:
         """The request as the tool itself receives it."""
