@@ -78,9 +78,7 @@ class Entry:
         self.stays_structured = False
         self._listed = _listed(tool)
         self.plans = Plans() if plans is None else plans
-        self.number = next(
-            self.plans.numbers
-        )  # sets it apart from a tool of its name that was listed before, or to others
+        self.number = next(self.plans.numbers)  # apart from a tool of its name, listed before or to others
         self._text_views: dict[str | None, tuple[Views, str]] = {}
 
     def is_of(self, tool: dict[str, Any]) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import Json, NotJson, compact, compact_bytes, is_array, is_object, parse
 from louver.core.paths.mask import ALL, NONE, Mask
+from louver.core.policy.hiding import hidden_from
 from louver.core.policy.masking import HIDDEN
 from louver.core.policy.name_variants import without_invisible
 
@@ -102,7 +103,7 @@ TOO_MANY: Final = f"[withheld: more than {MAX_JSON_TEXTS} texts of the answer ar
 class Denial:
     """Something that takes fields out of a value, or replaces them."""
 
-    of: Callable[[Json, Mask], Json]
+    put: Callable[[Json], Json] | None  # makes the replacement of what it names
     mask: Mask  # of the value
     text_mask: Mask  # of the JSON in any string
 
@@ -215,7 +216,7 @@ class _Pruning:
             pruned = self._pruned(value, masks, masks)
             return text if pruned is value else compact(pruned)
         for denial, mask in zip(self._denials, masks, strict=True):
-            value = denial.of(value, mask)
+            value = hidden_from(value, mask, denial.put)
         # Written again even where nothing was denied: white space would show that.
         return compact(self.of(value, masks, masks))
 

@@ -37,9 +37,14 @@ def hiding(mask: Mask, put: Callable[[Json], Json] | None) -> Callable[[Json], J
         try:
             return fate(value)
         except RecursionError:
-            return project(value, mask) if put is None else hide(value, mask, put)
+            return hidden_from(value, mask, put)
 
     return keep
+
+
+def hidden_from(value: Json, mask: Mask, put: Callable[[Json], Json] | None) -> Json:
+    """The same by the interpreters, for a mask that is met once, or a value of any depth."""
+    return project(value, mask) if put is None else hide(value, mask, put)
 
 
 class _Hiding:

@@ -22,11 +22,10 @@ from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask, 
 from louver.core.paths.path import FieldPath, fold
 from louver.core.policy.embedded_json import Denial, prune_strings
 from louver.core.policy.hiding import hiding
-from louver.core.policy.masking import HIDDEN, hidden, hide
+from louver.core.policy.masking import HIDDEN, hidden
 from louver.core.policy.name_variants import arguments_in, keyed, names_in, twinned, with_twins
 from louver.core.policy.redacted_schema import redact_schema
 from louver.core.policy.revealed_names import Names
-from louver.core.project import project
 from louver.core.projection.compile import Compiled
 from louver.core.schema import known_fields
 from louver.core.schema.derive import Derived, derive
@@ -96,7 +95,7 @@ class Visibility:
         steps = self._steps_of(fields, names)
         shown = [step for step in steps if step.mask is not ALL]
         self._steps = sorted(shown, key=lambda step: (_ORDER.index(step.does), step.mask.exclude))
-        self._denials = [Denial(step.of, step.mask, step.text_mask) for step in self._steps if step.mask.exclude]
+        self._denials = [Denial(step.put, step.mask, step.text_mask) for step in self._steps if step.mask.exclude]
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -222,9 +221,6 @@ class _Step:
     @cached_property
     def keep_wrapped(self) -> Callable[[Json], Json]:
         return self._keeping(self.mask.child(WRAPPER))
-
-    def of(self, value: Json, mask: Mask) -> Json:
-        return project(value, mask) if self.put is None else hide(value, mask, self.put)
 
     def _keeping(self, mask: Mask) -> Callable[[Json], Json]:
         if self.mask.exclude:
