@@ -156,10 +156,11 @@ def compact(value: Json) -> str:
 
 def compact_bytes(value: Json) -> bytes:
     """The same in UTF-8."""
-    with suppress(ValueError, TypeError, RecursionError):
+    try:
         return _encode(value)
-    # msgspec refuses some values, such as lone surrogates. These occur only in strings, where the escape is JSON's own.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    except (ValueError, TypeError, RecursionError):
+        # msgspec refuses some values, such as lone surrogates: in strings only, where the escape is JSON's own.
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
 def check_encodable(value: Json) -> None:

@@ -10,7 +10,7 @@ With scripts, `full` and `minimal` also begin with the built-in script tool, so 
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from louver.catalogue.files.descriptions import DescriptionFiles
@@ -24,7 +24,7 @@ from louver.core.nearest import did_you_mean
 from louver.gateway.routing.aggregate import SEPARATOR, split_name
 from louver.gateway.routing.forward import Forward
 from louver.gateway.routing.tool_origins import UpstreamOrigins
-from louver.limits import MAX_RESULTS_BYTES
+from louver.limits import MAX_CALLERS, MAX_RESULTS_BYTES
 from louver.seams import plugged_in
 from louver.steps.calls.planning import Planning
 from louver.steps.calls.request import RequestOptions
@@ -437,6 +437,7 @@ def _audience(config: Config, enforcers: Mapping[str, PolicyEnforcer]) -> Callab
     if not (enforcers or per_caller_rules or is_per_principal):
         return everybody
 
+    @lru_cache(maxsize=MAX_CALLERS)
     def audience(principal: Principal) -> Hashable:
         return (
             *((each.id, each.policy.audience(principal)) for each in enforcers.values()),

@@ -127,6 +127,11 @@ class Policy:
         """The rules of a tool; `None` hides it from everybody."""
         return self.tools.get(tool, self.tools.get(OTHERS))
 
+    def rule_for(self, tool: str, principal: Principal) -> Rule | None:
+        """The rule for calls of a tool by a caller; `None` hides the tool from the caller."""
+        tool_policy = self.of(tool)
+        return None if tool_policy is None else tool_policy.rule_for(principal)
+
     def validation_errors(self, tools: Sequence[dict[str, Any]]) -> list[str]:
         """Problems: tools that rules name but the server lacks, and tools that no longer fit their rules."""
         listed = {tool["name"]: tool for tool in tools}

@@ -25,6 +25,11 @@ def protocol_error(error: LouverError) -> JsonRpcError:
     return JsonRpcError(code=INVALID_PARAMS, message=payload["message"], data={"error": payload})
 
 
+def unknown_tool() -> JsonRpcError:
+    """The error for a tool that is missing, or hidden from the caller: both are told the same."""
+    return JsonRpcError(code=INVALID_PARAMS, message="Unknown tool")
+
+
 def model_error_result(error: LouverError, argument: str, envelope: dict[str, Any]) -> dict[str, Any]:
     """The error result for a model with a refused argument: a sentence, with the right form to send."""
     # Unknown fields and views: the message lists those that exist.

@@ -15,6 +15,7 @@ from louver.gateway.back.lists.tool_lookup import ToolLookup
 from louver.gateway.clients.revisions import modern_result
 from louver.steps.policy.visible_answers import VisibleAnswers
 from louver.steps.policy.visible_tools import with_distinct_names
+from louver.steps.refusals import unknown_tool
 from louver.wire.jsonrpc.errors import INVALID_REQUEST, JsonRpcError
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class Guard(VisibleAnswers):
         self._tools = ToolLookup(with_distinct_names)
 
     def filtered(self, caller: Caller) -> Caller:
-        return FilteredCaller(caller, self.enforcer)
+        is_filtered = isinstance(caller, FilteredCaller) and caller.enforcer is self.enforcer
+        return caller if is_filtered else FilteredCaller(caller, self.enforcer)
 
     async def send(
         self,
@@ -59,7 +61,9 @@ class Guard(VisibleAnswers):
             tool = await self._tools.find(session, name, is_served)
         except JsonRpcError as error:
             raise self.enforcer.refusal(error, record) from None
-        return self.check_served(tool, principal)
+        if tool is None:
+            raise unknown_tool()
+        return tool
 
 
 class FilteredCaller:

@@ -208,20 +208,29 @@ class Session:
         await self._tasks.close()
         await self._transport.close()
 
-    async def call(self, caller: Caller, method: str, params: Params) -> dict[str, Any]:
+    def call(self, caller: Caller, method: str, params: Params) -> Awaitable[dict[str, Any]]:
         """The upstream's result for a client's request, in the session's revision."""
         if method in LIST_METHODS:
-            return await self._list(caller, method, params)
+            return self._list(caller, method, params)
         if method == "tools/call" and params is not None:
-            tools = self._tool_list
-            if tools.blocks and await tools.is_blocked(params.get("name")):
-                name = self._settings.name
-                raise ToolChanged(f"upstream {name!r}: the tool is not what it was when it was first listed: blocked")
-            # A tool without such headers is known to have none.
-            may_have_headers = params.get("arguments") and tools.headers.names.get(params["name"]) != {}
-            if may_have_headers and self.is_modern and self._transport.wants_headers:
-                return await self._call_with_headers(caller, method, params)
-        return await self._send(caller, method, params)
+            if self._tool_list.blocks:
+                return self._call_unless_blocked(caller, method, params)
+            if self._may_have_headers(params):
+                return self._call_with_headers(caller, method, params)
+        return self._send(caller, method, params)
+
+    async def _call_unless_blocked(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if await self._tool_list.is_blocked(params.get("name")):
+            name = self._settings.name
+            raise ToolChanged(f"upstream {name!r}: the tool is not what it was when it was first listed: blocked")
+        send = self._call_with_headers if self._may_have_headers(params) else self._send
+        return await send(caller, method, params)
+
+    def _may_have_headers(self, params: dict[str, Any]) -> bool:
+        if not params.get("arguments") or not self.is_modern or not self._transport.wants_headers:
+            return False
+        # A tool without such headers is known to have none.
+        return self._tool_list.headers.names.get(params["name"]) != {}
 
     async def _list(self, caller: Caller, method: str, params: Params) -> dict[str, Any]:
         """The result of a request that lists, which may be cached."""

@@ -24,7 +24,8 @@ MAX_ACCESS_TEXT = 100
 """Longest path, method or name in a line of the access log, in characters; so a line is written at once to a pipe."""
 
 
-_SCOPE_KEY: Final = "louver.access"
+NOTED: Final = "louver.access"
+"""The entry of the ASGI scope that takes what a message is, where there is an access log."""
 _VERSION_HEADER: Final = VERSION_HEADER.encode()
 
 
@@ -49,7 +50,7 @@ class AccessLog:
             await send(message)
 
         try:
-            await self._app({**scope, _SCOPE_KEY: of_message}, receive, send_counted)
+            await self._app({**scope, NOTED: of_message}, receive, send_counted)
         finally:
             client = scope.get("client")
             line = {
@@ -65,10 +66,9 @@ class AccessLog:
             self._write(compact_bytes(line) + b"\n")
 
 
-def note_message(scope: Scope, message: Mapping[str, Any]) -> None:
-    """Note the method of a message, and the tool that it calls, if there is an access log."""
-    noted: dict[str, str] | None = scope.get(_SCOPE_KEY)
-    if noted is None or not isinstance(method := message.get("method"), str):
+def note_message(noted: dict[str, str], message: Mapping[str, Any]) -> None:
+    """Note the method of a message, and the tool that it calls."""
+    if not isinstance(method := message.get("method"), str):
         return
     noted["method"] = method[:MAX_ACCESS_TEXT]
     name: object = members(message.get("params")).get("name")

@@ -18,7 +18,7 @@ from louver.concurrency.offload import Cancellation
 from louver.concurrency.places import client_connections
 from louver.core.json import compact_bytes, members
 from louver.gateway.clients.input_required import REQUEST_STATE
-from louver.gateway.front.access_log import note_message
+from louver.gateway.front.access_log import NOTED, note_message
 from louver.gateway.front.allowed_hosts import LOCAL_SOURCES, AllowedSources
 from louver.gateway.front.connections import StatelessConnection
 from louver.gateway.front.envelope import check_envelope, unsupported_version
@@ -199,7 +199,8 @@ class McpEndpoint:
             if len(body) > MAX_READ_ON_LOOP:
                 # Parsing it has taken a while: all others come first.
                 await asyncio.sleep(0)
-        note_message(exchange.scope, message)
+        if (noted := exchange.scope.get(NOTED)) is not None:
+            note_message(noted, message)
         return message
 
     # 2025-11-25 and earlier
@@ -278,11 +279,14 @@ class McpEndpoint:
 
     def _check_arguments(self, params: dict[str, Any], exchange: HttpExchange) -> None:
         """Refuse a call whose headers differ from the arguments that they repeat, by what its caller was listed."""
-        arguments, name = members(params.get("arguments")), params.get("name")
+        arguments, name = params.get("arguments"), params.get("name")
         if not arguments and not any(header.startswith(PARAM_HEADER_PREFIX) for header in exchange.headers):
             return
         schema = self._gateway.input_schema(name, exchange.identity.principal) if isinstance(name, str) else None
-        if schema is not None and (mismatch := param_mismatch(schema, arguments, exchange.headers)) is not None:
+        if (
+            schema is not None
+            and (mismatch := param_mismatch(schema, members(arguments), exchange.headers)) is not None
+        ):
             raise JsonRpcError(HEADER_MISMATCH, mismatch)
 
 

@@ -18,8 +18,8 @@ from louver.gateway.clients.input_required import REQUEST_STATE, resolve_input_r
 from louver.gateway.clients.revisions import handshake_result, modern_result, opening_for_handshake, opening_for_modern
 from louver.limits import LEFT_OUT_S
 from louver.steps.policy.raw import Raw
-from louver.steps.refusals import error_result
-from louver.wire.jsonrpc.errors import INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError
+from louver.steps.refusals import error_result, unknown_tool
+from louver.wire.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
 from louver.wire.mcp import INPUT_REQUIRED_METHODS
 
 if TYPE_CHECKING:
@@ -63,16 +63,13 @@ class Dispatcher:
         self._derived_tools = derived_tools or {}
         self._log_in = log_in or {}
 
-    async def send(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    def send(
+        self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
+    ) -> Awaitable[dict[str, Any]]:
         """The answer, after a second attempt where that is safe; for a failed tool call, an error result."""
-        try:
-            if (log_in := self._log_in.get(upstream.name)) is not None:
-                return await log_in.answer(caller, method, params, partial(self._visible, upstream, caller, method))
-            if upstream.name in self._derived_tools:
-                return await self._visible(upstream, caller, method, params)
-            return await self._send(upstream, caller, method, params)
-        except UpstreamError as error:
-            return _failure_answer(error, caller, method)
+        if (log_in := self._log_in.get(upstream.name)) is not None:
+            return self._send_after_login(log_in, upstream, caller, method, params)
+        return self._send(upstream, caller, method, params)
 
     def log_in_tools(self, upstream: Upstream) -> list[dict[str, Any]]:
         """What an upstream lists to callers who have to log in for themselves first."""
@@ -87,14 +84,34 @@ class Dispatcher:
             result = await tools.visible_list(result, caller.identity.principal)
         return [] if result is None else result["tools"]
 
-    async def _visible(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """The answer by the tool rules; LoginRequired is no answer yet."""
-        if (tools := self._derived_tools.get(upstream.name)) is None:
-            return await self._send(upstream, caller, method, params)
-        if method == "tools/call":
-            params = {**params, "name": await self._tool_name(tools, upstream, caller, params["name"])}
-        result = await self._send(upstream, caller, method, params)
-        return result if method != "tools/list" else await tools.visible_list(result, caller.identity.principal)
+    async def _send_after_login(
+        self, log_in: LoginStep, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        try:
+            return await log_in.answer(caller, method, params, partial(self._send, upstream, caller, method))
+        except UpstreamError as error:
+            return _failure_answer(error, caller, method)
+
+    async def _send(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The answer by the tool rules; LoginRequired if callers log in for themselves."""
+        tools, result = self._derived_tools.get(upstream.name), None
+        try:
+            if tools is not None and method == "tools/call":
+                params = {**params, "name": await self._tool_name(tools, upstream, caller, params["name"])}
+            try:
+                result = await self.call_once(upstream, caller, method, params)
+            except UpstreamUnavailable as error:
+                if isinstance(error, LoginRequired) or not _is_repeatable(upstream, caller, method, params):
+                    raise
+            if result is None:
+                result = await self.call_once(upstream, caller, method, params)
+            if tools is not None and method == "tools/list":
+                result = await tools.visible_list(result, caller.identity.principal)
+        except UpstreamError as error:
+            if isinstance(error, LoginRequired) and upstream.name in self._log_in:
+                raise
+            return _failure_answer(error, caller, method)
+        return result
 
     async def _tool_name(self, tools: DerivedTools, upstream: Upstream, caller: Caller, name: str) -> str:
         """The upstream's name of a tool; tools that are missing or hidden from the caller give the same error."""
@@ -105,21 +122,8 @@ class Dispatcher:
         except JsonRpcError as error:
             raise error if guard is None else guard.enforcer.refusal(error, caller.record) from None
         if found is None:
-            raise JsonRpcError(code=INVALID_PARAMS, message="Unknown tool")
+            raise unknown_tool()
         return found
-
-    async def _send(self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        try:
-            return await self.call_once(upstream, caller, method, params)
-        except LoginRequired:
-            raise
-        except UpstreamUnavailable:
-            # A resumed call cannot start over.
-            if REQUEST_STATE in params or (
-                method not in _RETRYABLE_METHODS and not upstream.of(caller.client).is_retryable(method, params)
-            ):
-                raise
-        return await self.call_once(upstream, caller, method, params)
 
     async def call_once(
         self, upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]
@@ -171,6 +175,13 @@ class Dispatcher:
         else:
             result = await session.call(caller, method, params)
         return modern_result(method, result, session.negotiation.opening.get("serverInfo"))
+
+
+def _is_repeatable(upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> bool:
+    # A resumed call cannot start over.
+    return REQUEST_STATE not in params and (
+        method in _RETRYABLE_METHODS or upstream.of(caller.client).is_retryable(method, params)
+    )
 
 
 async def _for_handshake(session: Session, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:

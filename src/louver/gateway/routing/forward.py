@@ -14,7 +14,6 @@ from louver.gateway.clients.client import ClientRequest, GatewayClient, client_o
 from louver.gateway.clients.revisions import negotiated_version, supported_versions
 from louver.gateway.routing.dispatch import upstream_problem
 from louver.limits import MAX_WATCHED
-from louver.steps.calls.call import skip_reason
 from louver.steps.pages import envelope
 from louver.steps.refusals import protocol_error
 from louver.wire.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
@@ -74,7 +73,7 @@ class Forward:
                 result = await self._answer(caller, request)
                 record = request.record
                 record.received = result
-                if record.answers is not None and request.method == "tools/call" and skip_reason(result) is None:
+                if record.answers is not None and request.method == "tools/call":
                     record.answers.add(request.params["name"], result, is_inner=request.is_for_program)
                 if (
                     self._results is not None
@@ -90,14 +89,18 @@ class Forward:
         except (StateUnavailable, UnknownResult) as error:
             raise protocol_error(error) from None
 
-    async def _answer(self, caller: ClientRequest, request: Request) -> dict[str, Any]:
-        """The answer to a request; a result that an upstream keeps is read from that upstream alone."""
-        params = _forwarded_params(request)
-        uri = params["uri"] if request.method in _RESULT_METHODS else ""
-        if self._results is None or not uri.startswith(RESULTS_URI):
-            return await self._routes.answer(caller, request.method, params)
-        handle = uri.removeprefix(RESULTS_URI).partition("?")[0]
-        about, _ = await self._results.find(handle, request)
+    def _answer(self, caller: ClientRequest, request: Request) -> Awaitable[dict[str, Any]]:
+        params, results = _forwarded_params(request), self._results
+        if results is not None and request.method in _RESULT_METHODS and params["uri"].startswith(RESULTS_URI):
+            return self._answer_about_result(results, caller, request, params)
+        return self._routes.answer(caller, request.method, params)
+
+    async def _answer_about_result(
+        self, results: Results, caller: ClientRequest, request: Request, params: dict[str, Any]
+    ) -> dict[str, Any]:
+        """The answer about a result that an upstream keeps: from that upstream alone."""
+        handle = params["uri"].removeprefix(RESULTS_URI).partition("?")[0]
+        about, _ = await results.find(handle, request)
         if about.upstream is None:
             raise UnknownResult
         return await self._routes.answer_from(about.upstream, caller, request.method, params)

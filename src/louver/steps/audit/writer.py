@@ -14,7 +14,8 @@ import logging
 import os
 import time
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import fields, replace
 from operator import attrgetter
 from pathlib import Path
@@ -125,7 +126,8 @@ class AuditWriter:
         self._delayed: list[_PendingRecord] = []  # of calls that have run; no more than run at once
         # Records that come while it writes are its next batch.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="audit")
-        self._next_flush: Future[None] | None = None
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._is_flush_due = False
         self._lock = Lock()
         self._database: sqlite3.Connection | None = open_for_writing(self._path, None if spool is None else spool.key)
         self._next_sweep = 0.0
@@ -170,10 +172,13 @@ class AuditWriter:
         if self._database is None:
             self._flush()
             return
-        if (flushed := self._next_flush) is None:
-            flushed = self._next_flush = Future()
-            self._thread.submit(self._run_flush, flushed)
-        await asyncio.shield(asyncio.wrap_future(flushed))
+        waiter = asyncio.get_running_loop().create_future()
+        # First of all: a flush that begins meanwhile has it, and otherwise another is due.
+        self._waiting.append(waiter)
+        if not self._is_flush_due:
+            self._is_flush_due = True
+            self._thread.submit(self._run_flush)
+        await waiter
 
     def close(self) -> None:
         """Write pending records, and close the file; its thread ends with this object, as a record may still come."""
@@ -185,15 +190,20 @@ class AuditWriter:
                 self._database = None
                 self._log_lost()
 
-    def _run_flush(self, flushed: Future[None]) -> None:
+    def _run_flush(self) -> None:
         # Before records are taken: what comes from now on may be too late for this batch.
-        self._next_flush = None
+        self._is_flush_due = False
+        waiters = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        unexpected: BaseException | None = None
         try:
             self._flush()
         except BaseException as error:
-            flushed.set_exception(error)
+            unexpected = error
             raise
-        flushed.set_result(None)
+        finally:
+            for waiter in waiters:
+                with suppress(RuntimeError):  # its loop has ended
+                    waiter.get_loop().call_soon_threadsafe(_wake, waiter, unexpected)
 
     def _flush(self) -> None:
         """Write all pending records."""
@@ -299,6 +309,15 @@ class AuditWriter:
         except FileNotFoundError:
             log = None
         return found.st_dev, found.st_ino, log
+
+
+def _wake(waiter: asyncio.Future[None], unexpected: BaseException | None) -> None:
+    if waiter.done():
+        return  # its call was cancelled
+    if unexpected is None:
+        waiter.set_result(None)
+    else:
+        waiter.set_exception(unexpected)
 
 
 def _no_answer(failure: str | None) -> AuditFailed:

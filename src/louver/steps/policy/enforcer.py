@@ -158,12 +158,10 @@ class PolicyEnforcer(VisibleTools):
         # JSON text holds a wrapped output mostly without its wrapper: the value decides.
         unwrapped = WRAPPER if is_wrapped(schema_unless_text(tool.get("outputSchema"))) else None
         has_wrapper = text is None and unwrapped is not None and WRAPPER in members(output and output.value)
-        seen = self.visible_tool(
-            tool,
-            principal,
-            (text or unwrapped) if in_text else None,
-            in_text=(in_text and not has_wrapper) or text is not None,
-        )
+        seen = listed
+        if in_text or text is not None:
+            wrapper, is_free = (text or unwrapped) if in_text else None, not has_wrapper or text is not None
+            seen = self.visible_tool(tool, principal, wrapper, in_text=is_free)
         if output is not None and record.is_wanted:
             record.fields = len(fields_of(output.value, seen.names))
         if listed.visibility.is_whole:

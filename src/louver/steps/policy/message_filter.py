@@ -123,7 +123,8 @@ class MessageFilter:
 
 def server_info(info: Any) -> dict[str, Any]:
     """A server's name, title and version alone."""
-    return {key: plain(text) for key in _SERVER_INFO_KEYS if isinstance(text := members(info).get(key), str)}
+    given = members(info)
+    return {key: plain(text) for key in _SERVER_INFO_KEYS if isinstance(text := given.get(key), str)}
 
 
 def _sanitized(value: Json) -> Any:

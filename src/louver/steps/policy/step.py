@@ -17,6 +17,7 @@ from louver.core.json import members, strings
 from louver.steps.pages import envelope
 from louver.steps.policy.visible_answers import VisibleAnswers
 from louver.steps.policy.visible_tools import with_distinct_names
+from louver.steps.refusals import unknown_tool
 from louver.steps.tools.registry import all_tools
 from louver.wire.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
 from louver.wire.mcp import CACHEABLE_METHODS, SUBSCRIPTION_ID_META_KEY
@@ -68,7 +69,9 @@ class PolicyStep(VisibleAnswers):
             raise self.enforcer.refusal(error, request.record) from None
         name = request.params.get("name")
         found = next((tool for tool in with_distinct_names(tools) if tool["name"] == name), None)
-        return self.check_served(found, request.identity.principal)
+        if found is None or not self.enforcer.serves(found, request.identity.principal):
+            raise unknown_tool()
+        return found
 
     async def _listen(self, request: Request, send: Next) -> dict[str, Any]:
         """Listen to what may be seen; the result holds only the stream's id."""

@@ -10,7 +10,7 @@ import anyio
 
 from louver.concurrency.offload import in_thread, run_cancellable
 from louver.steps.policy.raw import Raw
-from louver.wire.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
+from louver.wire.jsonrpc.errors import JsonRpcError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -27,12 +27,6 @@ class VisibleAnswers:
         self.enforcer = enforcer
         # One tool list at a time: the first derives the tools' schemas for all, and lists keep their order.
         self._list_lock = anyio.Lock(fast_acquire=True)
-
-    def check_served(self, tool: dict[str, Any] | None, principal: Principal) -> dict[str, Any]:
-        """The definition; tools that are missing or hidden from the caller give the same error."""
-        if tool is None or not self.enforcer.serves(tool, principal):
-            raise JsonRpcError(code=INVALID_PARAMS, message="Unknown tool")
-        return tool
 
     async def raw(self, record: CallRecord, send: Callable[[], Awaitable[dict[str, Any]]]) -> Raw[dict[str, Any]]:
         """What `send` gets from the server; a policy decides what of an error is passed on."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, OrderedDict
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json, Schema
     from louver.core.policy.revealed_names import Names
-    from louver.policy.policy import Policy, Rule, Text, ToolPolicy
+    from louver.policy.policy import Policy, Text
     from louver.policy.principal import Principal
 
 MAX_VISIBLE_TOOLS = 16_384
@@ -46,8 +47,10 @@ class VisibleTools(MessageFilter):
     def __init__(self, server: str, policy: Policy) -> None:
         super().__init__(policy)
         self.server = server
+        self._rule_for = lru_cache(maxsize=MAX_VISIBLE_TOOLS)(policy.rule_for)
         self._lock = Lock()
-        self._checked_tools: OrderedDict[str, tuple[dict[str, Any], ToolPolicy | None]] = OrderedDict()
+        # The definition that was listed last, and whether the policy fits it.
+        self._checked_tools: OrderedDict[str, tuple[dict[str, Any], bool]] = OrderedDict()
         self._visible_tools: OrderedDict[tuple[Any, ...], tuple[Schema | None, VisibleTool]] = OrderedDict()
 
     def visible_tool(
@@ -88,7 +91,7 @@ class VisibleTools(MessageFilter):
     def is_served(self, tool: str) -> bool:
         """Whether a tool is served to anybody, as far as it was listed and is still cached."""
         with self._lock:
-            return self._checked_tools.get(tool, (None, None))[1] is not None
+            return self._checked_tools.get(tool, (None, False))[1]
 
     def names_of(self, tool: str, principal: Principal) -> frozenset[str]:
         """The names in a tool's output schema, as far as the tool was listed."""
@@ -97,36 +100,30 @@ class VisibleTools(MessageFilter):
 
     def serves(self, tool: dict[str, Any], principal: Principal) -> bool:
         """Whether a caller is served a tool: the policy fits it, else that is logged, and has a rule for the caller."""
-        tool_policy = self._rules_of(tool)
-        return tool_policy is not None and tool_policy.rule_for(principal) is not None
+        return self._fits(tool) and self._rule_for(tool["name"], principal) is not None
 
-    def _rule_for(self, tool: str, principal: Principal) -> Rule | None:
-        tool_policy = self.policy.of(tool)
-        return None if tool_policy is None else tool_policy.rule_for(principal)
-
-    def _rules_of(self, tool: dict[str, Any]) -> ToolPolicy | None:
+    def _fits(self, tool: dict[str, Any]) -> bool:
         name: str = tool["name"]
-        tool_policy = self.policy.of(name)
-        if tool_policy is None:
-            return None
         with self._lock:
-            checked = self._checked_tools.get(name)
-        if checked is None or (checked[0] is not tool and checked[0] != tool):
+            listed, fits = self._checked_tools.get(name, (None, False))
+        if listed is None or (listed is not tool and listed != tool):
+            if (tool_policy := self.policy.of(name)) is None:
+                return False
             if (problem := tool_policy.mismatch_reason(tool)) is not None:
                 logger.error("server %r: tool %r is not served: %s", self.server, name, problem)
-            checked = (tool, tool_policy if problem is None else None)
+            fits = problem is None
         with self._lock:
-            self._checked_tools[name] = (tool, checked[1])
+            self._checked_tools[name] = (tool, fits)
             self._checked_tools.move_to_end(name)
             if len(self._checked_tools) > MAX_VISIBLE_TOOLS:
                 self._checked_tools.popitem(last=False)
-        return checked[1]
+        return fits
 
     def _served_definition(self, tool: str, principal: Principal) -> dict[str, Any] | None:
         """The definition of a tool that a caller is served, as far as it was listed and is still cached."""
         with self._lock:
-            definition, rules = self._checked_tools.get(tool, (None, None))
-        return None if rules is None or rules.rule_for(principal) is None else definition
+            definition, fits = self._checked_tools.get(tool, (None, False))
+        return definition if fits and self._rule_for(tool, principal) is not None else None
 
     def listed_definition(self, tool: dict[str, Any], principal: Principal) -> dict[str, Any] | None:
         """A tool as a caller is listed it, if the caller is served it."""

@@ -91,33 +91,33 @@ class SavingsStep:
         self._counter.add_list(whole, shown)
 
     async def _count(self, request: Request, call_next: Next) -> dict[str, Any]:
-        shown = self._shown(request)
-        answers = request.record.answers = ServerAnswers(partial(self._counter.measure, shown=shown))
+        answers = request.record.answers = ServerAnswers(partial(self._measure, request))
         result = await call_next(request)
-        if skip_reason(result) is None:
-            # Once the answer is on its way: measuring it takes as long as a turn of the event loop.
-            name: object = request.params.get("name")
-            built_in = name if request.method == "tools/call" and isinstance(name, str) else None
-            asyncio.get_running_loop().call_soon(self._add, request.record.tool, built_in, answers.found, result, shown)
+        # Once the answer is on its way: measuring it takes as long as a turn of the event loop.
+        asyncio.get_running_loop().call_soon(self._add, request, answers.found, result)
         return result
 
-    def _add(
-        self,
-        tool: str | None,
-        built_in: str | None,
-        found: list[ServerAnswer],
-        result: dict[str, Any],
-        shown: Shown,
-    ) -> None:
-        wholes = [Whole(*self._owner_of(each.tool), each) for each in found]
-        if not wholes and tool:
+    def _measure(self, request: Request, answer: ServerAnswer) -> None:
+        if _counts(answer):
+            self._counter.measure(answer, self._shown(request))
+
+    def _add(self, request: Request, found: list[ServerAnswer], result: dict[str, Any]) -> None:
+        if skip_reason(result) is not None:
+            return
+        wholes = [Whole(*self._owner_of(each.tool), each) for each in found if _counts(each)]
+        name: object = request.params.get("name")
+        if not wholes and (tool := request.record.tool):
             wholes = [Whole(*self._owner_of(tool), ServerAnswer(tool, None, "kept"))]
-        elif not wholes and built_in is not None:
-            wholes = [Whole(LOUVER, built_in, ServerAnswer(built_in, None))]
+        elif not wholes and request.method == "tools/call" and isinstance(name, str):
+            wholes = [Whole(LOUVER, name, ServerAnswer(name, None))]
         if wholes:
-            self._counter.add(wholes, result, shown)
+            self._counter.add(wholes, result, self._shown(request))
 
     def _shown(self, request: Request) -> Shown:
         # Most hosts show one form of an answer: of one that is not known, the shorter form counts.
         host = host_of(client_name(request), self._hosts)
         return "structured" if host is UNKNOWN else host.shown
+
+
+def _counts(answer: ServerAnswer) -> bool:
+    return answer.result is None or skip_reason(answer.result) is None

@@ -86,19 +86,9 @@ class HttpTransport:
         if call.block is None:
             with Interruptible() as block:
                 return await self.call(call._replace(block=block))
-        if self._closed_reason is not None:
-            raise UpstreamUnavailable(self._closed_reason)
-        self._pending.add(call.block)
-        try:
-            return (await self._call(call, next(self._ids))).result()
-        finally:
-            self._pending.discard(call.block)
-
-    async def _call(self, call: Call, request_id: int) -> Message:
+        request_id = next(self._ids)
         message = codec.request(request_id, call.method, call.params)
-        if call.peer is not None and not self._budgets.calls.take(call.peer):
-            limit = self._budgets.calls.limit
-            raise UpstreamUnavailable(f"one client has at most {limit} calls of the upstream at once", limit=limit)
+        self._begin(call, call.block)
         stream: EventStream | None = None
         is_settled = False  # the upstream does not work on it any more, as far as is known
         try:
@@ -132,9 +122,21 @@ class HttpTransport:
             is_settled = is_settled or self._closed_reason is not None or self._endpoint.is_modern
             if not is_settled and call.method not in codec.NEVER_CANCELLED:
                 self._tasks.start(self._cancel(request_id))
-            if call.peer is not None:
-                self._budgets.calls.give_back(call.peer)
-        return answer
+            self._end(call, call.block)
+        return answer.result()
+
+    def _begin(self, call: Call, block: Interruptible) -> None:
+        if self._closed_reason is not None:
+            raise UpstreamUnavailable(self._closed_reason)
+        if call.peer is not None and not self._budgets.calls.take(call.peer):
+            limit = self._budgets.calls.limit
+            raise UpstreamUnavailable(f"one client has at most {limit} calls of the upstream at once", limit=limit)
+        self._pending.add(block)
+
+    def _end(self, call: Call, block: Interruptible) -> None:
+        self._pending.discard(block)
+        if call.peer is not None:
+            self._budgets.calls.give_back(call.peer)
 
     async def _answer(self, response: Response, request_id: int, stream: EventStream | None) -> Message | None:
         """The answer in a response; `None` if that is a stream that ends without one."""
