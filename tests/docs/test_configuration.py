@@ -23,7 +23,6 @@ SECTIONS = {
     "oauth": "logins",
     "rule": "a rule of guidance",
     "when": "when a rule fires",
-    "host": "a host",
     "warnings": "warnings",
     "limits": "limits on calls",
     "results": "kept results",

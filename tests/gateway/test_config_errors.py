@@ -64,6 +64,26 @@ WRONG = {
         3,
         "'descriptions': there is no such folder: 'no/where'",
     ),
+    "a name that an argument had": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"argumentName": "fields"}}',
+        2,
+        "the argument is 'output_fields', and 'output_fields_2' where a tool has an argument of that name",
+    ),
+    "hosts that there were": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"hosts": {"mine": {"shown": "text"}}}}',
+        2,
+        "what hosts show is known: an answer for a host that is not known is safe for all; leave out 'hosts'",
+    ),
+    "a catalogue that could be live": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"catalogue": "live"}}',
+        2,
+        "clients get what a server listed last while it starts; with 'onChange': 'block' they wait for it",
+    ),
+    "an isolation of all servers": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"isolation": "shared"}}',
+        2,
+        "'isolation' is a setting of each server: it stands under the server's 'louver'",
+    ),
     "a store that there was": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"keepResults": {"store": "no/where/r.db"}}}',
         2,
@@ -112,8 +132,8 @@ WRONG = {
     "an unknown setting": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
-        "'inspect', 'catalogue', 'learn', 'meaning', 'exports', 'keys', 'replicaUrl', 'state', 'isolation', "
-        "'maxProcesses', 'limits', 'warnings', 'keepResults', 'toon', 'pseudonymKey', 'auth', 'principal', 'audit', "
+        "'inspect', 'learn', 'meaning', 'exports', 'keys', 'replicaUrl', 'state', 'maxProcesses', "
+        "'limits', 'warnings', 'keepResults', 'toon', 'pseudonymKey', 'auth', 'principal', 'audit', "
         "'savings'; did you mean 'listing'?",
     ),
     "savings without a file": (

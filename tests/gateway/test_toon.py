@@ -14,7 +14,7 @@ from benchmarks.path import served_modules
 from gateway.configs import ENVIRON, write
 from gateway.served import config, fixture
 from louver.catalogue.guidance import GuidanceRule
-from louver.catalogue.hosts import Host
+from louver.catalogue.hosts import HOSTS, Host
 from louver.catalogue.learned import learned_file
 from louver.errors import InvalidConfig
 from louver.gateway.config.model import Config, UpstreamConfig
@@ -97,7 +97,7 @@ WHOLE = {
     "a program": (CODEX, PROGRAM, {}, {}),
     "a program by its request": (CODEX, {}, {}, {"projection": {"mode": "include", "fields": ["*"]}}),
     "an unknown host": ("other", {}, {}, {}),
-    "a host that shows both": ("mine", {}, {"hosts": {"mine": Host("both")}}, {}),
+    "a host that shows both": ("mine", {}, {}, {}),
     "a gateway without the setting": (CODEX, {}, {"toon": False}, {}),
 }
 
@@ -106,6 +106,7 @@ WHOLE = {
 @pytest.mark.parametrize(("host", "extensions", "options", "meta"), WHOLE.values(), ids=WHOLE)
 async def test_all_others_get_what_they_got(monkeypatch, host, extensions, options, meta):
     """GATEWAY.md, "Transparency first"."""
+    monkeypatch.setitem(HOSTS, "mine", Host("both"))
     async with before(monkeypatch, host, extensions=extensions, **options) as wire:
         listed = (await wire.tools())["t"]
         answer = await wire.call("t", **meta)
@@ -168,7 +169,8 @@ async def test_a_kept_answer_has_a_preview_in_json(monkeypatch):
             answer = await wire.call("t")
         assert ("structuredContent" in answer) is is_kept
         assert is_kept or decode(*texts(answer)) == ROWS
-    async with before(monkeypatch, "mine", hosts={"mine": Host("structured", longest_answer=50)}) as wire:
+    monkeypatch.setitem(HOSTS, "mine", Host("structured", longest_answer=50))
+    async with before(monkeypatch, "mine") as wire:
         await wire.tools()
         assert (await wire.call("t"))["structuredContent"]["louver"][0].startswith("Too large to send: ")
 

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import louver
-from louver.catalogue.hosts import HOSTS, UNKNOWN, Host, host_of
+from louver.catalogue.hosts import HOSTS, UNKNOWN, host_of
 from louver.middleware import FieldPolicy
 from louver.steps.audit.report import AuditReport
 from steps import wire as wires
@@ -325,7 +325,6 @@ def test_hosts_are_known_by_the_name_of_their_client():
     assert host_of("claude-code").shown == "structured"
     assert host_of("claude-codex") is UNKNOWN
     assert host_of(None) is host_of("mcp") is UNKNOWN
-    assert host_of("mine", {"mine": Host("text")}).shown == "text"
 
 
 def test_both_revisions_are_tried():

@@ -37,9 +37,9 @@ HOSTS: Final[Mapping[str, Host]] = {
 }
 
 
-def host_of(name: str | None, hosts: Mapping[str, Host] = HOSTS) -> Host:
+def host_of(name: str | None) -> Host:
     if name is None:
         return UNKNOWN
     if "-" not in name:
-        return hosts.get(name, UNKNOWN)
-    return hosts.get(name) or next((host for begin, host in hosts.items() if name.startswith(f"{begin}-")), UNKNOWN)
+        return HOSTS.get(name, UNKNOWN)
+    return HOSTS.get(name) or next((host for begin, host in HOSTS.items() if name.startswith(f"{begin}-")), UNKNOWN)

@@ -23,7 +23,7 @@ from louver.gateway.clients.client import GatewayCaller
 from louver.gateway.clients.input_required import PendingCalls
 from louver.gateway.clients.listen import ListenStreams
 from louver.gateway.clients.revisions import GATEWAY_IDENTITY, with_envelope
-from louver.gateway.config.model import CatalogueSource, Config, ExecuteLevel, Exposure
+from louver.gateway.config.model import Config, ExecuteLevel, Exposure
 from louver.gateway.pipeline import Files, Pipeline
 from louver.gateway.records import Records
 from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
@@ -371,7 +371,6 @@ class Gateway:
         exposure = self._exposure or config.exposure
         check_choice("listing", config.listing, get_args(Listing))
         check_choice("exposure", exposure, get_args(Exposure))
-        check_choice("catalogue", config.catalogue, get_args(CatalogueSource))
         execute = config.execute or ("strict" if exposure == "discovery" else "off")
         check_choice("execute", execute, get_args(ExecuteLevel))
         if self._execute is not None:

@@ -17,7 +17,6 @@ from louver.catalogue.files.descriptions import DescriptionFiles
 from louver.catalogue.files.output_schemas import SchemaFiles
 from louver.catalogue.files.views import ready_views
 from louver.catalogue.guidance import Guidance
-from louver.catalogue.hosts import HOSTS
 from louver.catalogue.learned import Learned, LearnedFields, learned_file
 from louver.concurrency.offload import in_thread
 from louver.core.nearest import did_you_mean
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
     from louver.catalogue.files.views import ViewFile
     from louver.catalogue.grants import Grants
-    from louver.catalogue.hosts import Host
     from louver.gateway.back.shared_state import GatewayState
     from louver.gateway.back.upstream import Upstream
     from louver.gateway.builtin.scripts import ScriptRunner
@@ -262,7 +260,6 @@ class Pipeline:
         if self.scripts is not None:
             self.scripts.names.clear()
         self._close()
-        hosts = {**HOSTS, **config.hosts}
         is_full = config.exposure in ("full", "deferred")
         # Scripts and the single tool select fields in their own way: tools take no projection argument.
         is_argument_off = config.exposure == "gateway" or (config.exposure == "discovery" and self.scripts is not None)
@@ -272,7 +269,7 @@ class Pipeline:
         # The caller uses the single tool's parameters, so warnings name those.
         param_names = _PROJECTION_PARAMS if config.exposure == "gateway" else ()
         extras = ResponseExtras(
-            files.guidance, config.warnings, results, overflow, files.learned, param_names, hosts, config.toon
+            files.guidance, config.warnings, results, overflow, files.learned, param_names, config.toon
         )
         origins = UpstreamOrigins(upstreams)
         forward = Forward(
@@ -285,7 +282,6 @@ class Pipeline:
                 argument,
                 files.default_views,
                 files.shipped_prefixes,
-                config.argument_name,
                 _large(use, owner_of),
                 may_lengthen=False,
             ),
@@ -294,11 +290,11 @@ class Pipeline:
             extras=extras,
             descriptions=files.descriptions,
             search=None if config.exposure == "full" else self._search(config.meaning, is_single=len(upstreams) == 1),
-            disclosure=self._disclosure(config, upstreams, hosts, origins, use),
+            disclosure=self._disclosure(config, upstreams, origins, use),
             built_in=self._built_in(config, upstreams, extras),
             policed=partial(files.policy_of, enforcers) if enforcers else None,
             audit=audit,
-            outer=_counting(owner_of, savings, hosts, forward),
+            outer=_counting(owner_of, savings, forward),
             inner=_limiting(retained.call_limits),
             audience=self.audience if is_per_audience else None,
             origins=origins,
@@ -312,12 +308,11 @@ class Pipeline:
         self,
         config: Config,
         upstreams: Mapping[str, Upstream],
-        hosts: Mapping[str, Host],
         origins: UpstreamOrigins,
         use: Use,
     ) -> Callable[[DescriptionFiles, ToolRegistry], Discloses] | None:
         if config.exposure == "deferred":
-            return self._deferred(config, upstreams, hosts, use)
+            return self._deferred(config, upstreams, use)
         if config.exposure != "minimal":
             return None
         # Lazy import: only the exposure `minimal` needs it.
@@ -334,12 +329,11 @@ class Pipeline:
             files,
             grants,
             ReadLimits(state=state),
-            hosts=hosts,
             origins=origins,
         )
 
     def _deferred(
-        self, config: Config, upstreams: Mapping[str, Upstream], hosts: Mapping[str, Host], use: Use
+        self, config: Config, upstreams: Mapping[str, Upstream], use: Use
     ) -> Callable[[DescriptionFiles, ToolRegistry], Discloses]:
         # Lazy import: only this exposure needs it.
         from louver.gateway.builtin.deferred import DeferredTools, choose_pinned, choose_used
@@ -356,7 +350,7 @@ class Pipeline:
             else partial(choose_pinned, config.pinned)
         )
         is_single = len(upstreams) == 1
-        return lambda _, tools: DeferredTools(self._server_info, choose, owner_of, tools, hosts, is_single=is_single)
+        return lambda _, tools: DeferredTools(self._server_info, choose, owner_of, tools, is_single=is_single)
 
     def _overflow(self, config: Config, use: Use, upstreams: Mapping[str, Upstream]) -> Overflow | None:
         """What keeps answers that hosts would not show whole; not where another replica could be asked for them."""
@@ -451,7 +445,6 @@ def _audience(config: Config, enforcers: Mapping[str, PolicyEnforcer]) -> Callab
 def _counting(
     owner_of: Callable[[str], tuple[str, str]],
     savings: SavingsCounter | None,
-    hosts: Mapping[str, Host],
     forward: Forward,
 ) -> list[Acting]:
     measured = metrics()
@@ -460,7 +453,7 @@ def _counting(
         # Lazy import: only savings need it.
         from louver.steps.savings.step import SavingsStep
 
-        found.append(Acting(SavingsStep(savings, owner_of, hosts, forward), SavingsStep.methods))
+        found.append(Acting(SavingsStep(savings, owner_of, forward), SavingsStep.methods))
     return found
 
 
@@ -515,7 +508,7 @@ def _tool_provider_of(
         # Lazy imports: each kind only where it is used.
         from louver.gateway.builtin.single_tool.tool import SingleToolProvider
 
-        return SingleToolProvider(upstreams, scripts, _exports(config, results), {**HOSTS, **config.hosts})
+        return SingleToolProvider(upstreams, scripts, _exports(config, results))
     if config.exposure != "discovery" and scripts is None:
         return None
     from louver.gateway.builtin.tools import DiscoveryProvider, ExecuteProvider

@@ -21,7 +21,7 @@ from louver.steps.recipient import declares_projection, recipient_of
 from louver.steps.results.results import is_kept_result
 from louver.steps.tools.listing import Listing, listed_tool, with_argument
 from louver.wire.capability import advertised
-from louver.wire.names import RESULT_TOOL, SERVER
+from louver.wire.names import ARGUMENT, RESULT_TOOL, SERVER
 from louver.wire.requests import queried
 from louver.wire.results import READ_RESULT
 
@@ -72,7 +72,6 @@ class ProjectionStep:
         self._tools = tools
         self._request_options = request_options
         self._listing: Listing = listing
-        self._hosts = extras.hosts
         self._exact = exact
         self._search = search
         self._listed_tools: WeakKeyDictionary[Entry, _ListedTool] = WeakKeyDictionary()
@@ -124,13 +123,13 @@ class ProjectionStep:
         if request.method in ("initialize", "server/discover"):
             capabilities = advertised(
                 result.get("capabilities") or {},
-                None if self._request_options.argument == "off" else self._request_options.name,
+                None if self._request_options.argument == "off" else ARGUMENT,
                 readable=self._extras.results is not None,
             )
             result = {**result, "capabilities": capabilities}
             if self._search is None:
                 return result
-            is_for_model = recipient_of(request, self._hosts).known_host is not None
+            is_for_model = recipient_of(request).known_host is not None
             return self._search.add_to_handshake(result, is_for_model=is_for_model)
         return result
 
@@ -151,7 +150,7 @@ class ProjectionStep:
         self._when_listed()
         # With descriptions on demand the argument does not lengthen the list.
         is_argument_on_all = self._exact or self._request_options.argument == "all"
-        recipient = recipient_of(request, self._hosts)
+        recipient = recipient_of(request)
         without_argument = set[str]() if is_argument_on_all else self._names_without_argument(listed, recipient)
         client_tools = [each.shown(recipient, has_argument=each.name not in without_argument) for each in listed]
         is_end = not (is_search or result.get("nextCursor"))

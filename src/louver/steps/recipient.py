@@ -9,15 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.hosts import HOSTS, UNKNOWN, host_of
+from louver.catalogue.hosts import UNKNOWN, host_of
 from louver.core.json import members
 from louver.wire.mcp import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY
 from louver.wire.names import PROJECTION
 from louver.wire.projection import requested_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from louver.catalogue.hosts import Host, Shown
     from louver.steps.request import Request
 
@@ -47,10 +45,10 @@ class Recipient:
 PROGRAM = Recipient(is_program=True, displayed="whole")
 
 
-def recipient_of(request: Request, hosts: Mapping[str, Host] = HOSTS) -> Recipient:
+def recipient_of(request: Request) -> Recipient:
     if request.is_for_program or requested_keys(request.params.get("_meta")):
         return PROGRAM
-    host, is_program = host_of(client_name(request), hosts), declares_projection(request)
+    host, is_program = host_of(client_name(request)), declares_projection(request)
     return Recipient(is_program, host.shown, None if is_program or host is UNKNOWN else host)
 
 

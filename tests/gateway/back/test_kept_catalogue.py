@@ -254,15 +254,6 @@ async def test_a_server_whose_changes_are_blocked_is_waited_for(tmp_path):
     assert kept() == before
 
 
-async def test_nothing_is_kept_if_that_is_not_wanted(tmp_path):
-    """Step 12: one setting turns it off."""
-    server = Starting(tmp_path)
-    await run_before(config(tmp_path, {"it": server.entry}))
-    before = kept()
-    assert await is_live(server, config(tmp_path, {"it": server.entry}, catalogue="live"))
-    assert kept() == before
-
-
 async def test_a_server_under_a_policy_is_waited_for_and_not_kept(tmp_path):
     """Step 12: its visible definitions come from itself."""
     rules = {"version": "1", "tools": {"*": {"rules": [{"name": "all", "deny": ["ssn"]}]}}}

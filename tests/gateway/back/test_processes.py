@@ -288,12 +288,6 @@ def test_a_machine_has_room_for_processes_by_its_memory_and_files(monkeypatch, t
 SERVERS = {"mcpServers": {"a": {"command": "a"}, "b": {"command": "b", "louver": {"isolation": "session"}}}}
 
 
-def test_the_isolation_of_all_servers_is_set_once():
-    """Ours: a server's own goes first."""
-    upstreams = as_config({**SERVERS, "louver": {"isolation": "shared"}}).upstreams
-    assert [each.isolation for each in upstreams] == ["shared", "session"]
-
-
 def test_a_setting_bounds_the_processes_that_there_may_be():
     assert Gateway(as_config({**SERVERS, "louver": {"maxProcesses": 10}}))._upstreams.processes.limit == 10
 

@@ -89,11 +89,8 @@ def test_every_setting_of_ours_becomes_a_field():
     assert {name.lower() for name in schema()["$defs"]["upstream"]["properties"]} <= fields
     of_the_file = ("upstreams", "version")
     fields = {field.name.replace("_", "") for field in dataclasses.fields(Config) if field.name not in of_the_file}
-    # Policies have the key that they make pseudonyms with, and servers the isolation.
-    assert {name.lower() for name in schema()["$defs"]["gateway"]["properties"]} == fields | {
-        "pseudonymkey",
-        "isolation",
-    }
+    # Policies have the key that they make pseudonyms with.
+    assert {name.lower() for name in schema()["$defs"]["gateway"]["properties"]} == fields | {"pseudonymkey"}
 
 
 def test_what_is_said_of_descriptions_on_demand(tmp_path):

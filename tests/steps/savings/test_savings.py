@@ -6,6 +6,7 @@ import json
 import os
 from contextlib import asynccontextmanager, suppress
 from errno import EACCES
+from unittest.mock import patch
 
 import pytest
 from mcp import Client, MCPError
@@ -14,6 +15,7 @@ from fixtures import records
 from fixtures.forking import PYTHON
 from gateway.front.auth.guarded import bearing, token_file
 from gateway.served import FIXTURES, config, fixture, serving
+from louver.catalogue.hosts import HOSTS, Host
 from louver.cli.process import SAVINGS, state
 from louver.gateway.config.read import as_config
 from louver.gateway.gateway import Gateway
@@ -42,17 +44,18 @@ def compact(value):
 
 
 @asynccontextmanager
-async def counted(folder, shown, era=NEW, servers=None, **louver):
+async def counted(folder, shown, era=NEW, servers=None, *, defers=False, **louver):
     """A model's client of a gateway in this process; once it is closed, `saved(folder)` has its counters."""
-    hosts = {} if shown is None else {"hosts": {"wire": {"shown": shown}}}
     content = {
         "mcpServers": {"records": SERVER} if servers is None else servers,
-        "louver": {"savings": str(folder / "savings.db"), **hosts, **louver},
+        "louver": {"savings": str(folder / "savings.db"), **louver},
     }
-    async with Gateway(content) as gateway:
-        await gateway.open()
-        async with connect(sdk_server(gateway.answer), era, extensions={}) as wire:
-            yield wire
+    hosts = {} if shown is None else {"wire": Host(shown, defers=defers)}
+    with patch.dict(HOSTS, hosts):
+        async with Gateway(content) as gateway:
+            await gateway.open()
+            async with connect(sdk_server(gateway.answer), era, extensions={}) as wire:
+                yield wire
 
 
 def saved(folder, by="view"):
@@ -228,7 +231,7 @@ async def test_a_list_is_counted_against_the_servers_own_once_a_connection(tmp_p
 
 async def test_a_list_of_a_host_that_defers_is_not_counted(tmp_path):
     """Ours: such a host reads names alone."""
-    async with counted(tmp_path, "text", hosts={"wire": {"shown": "text", "defers": True}}) as wire:
+    async with counted(tmp_path, "text", defers=True) as wire:
         await wire.tools()
     assert saved(tmp_path) == []
 

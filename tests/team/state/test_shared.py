@@ -17,7 +17,7 @@ from fixtures.failsafe import A_WHILE_S, FAILSAFE_S, until
 from fixtures.stores import store as store
 from louver.errors import LouverError, StateUnavailable
 from louver.limits import MAX_SHARED_RESULT_BYTES
-from louver.steps.results.shared_store import SharedStore
+from louver.steps.results.store import SharedStore
 from louver.steps.shared_state import StateUrl
 from louver.team.state import shared
 from louver.team.state.redis_engine import RedisEngine

@@ -38,6 +38,7 @@ from louver.steps.policy.explain import explain, fields_of
 from louver.steps.savings.report import By, SavingsReport
 from louver.wire.jsonrpc import inbound
 from louver.wire.jsonrpc.errors import JsonRpcError
+from louver.wire.names import ARGUMENT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -116,11 +117,11 @@ class PageApi:
     def _about(self) -> Json:
         config = self._gateway.config
         if not self._is_operator:
-            return {"operator": False, "argument": config.argument_name}
+            return {"operator": False, "argument": ARGUMENT}
         policies = {each.name: sorted(each.policy.tools) for each in config.upstreams if each.policy is not None}
         return {
             "operator": True,
-            "argument": config.argument_name,
+            "argument": ARGUMENT,
             "saved": self._savings is not None,
             "audit": config.audit is not None,
             "policies": policies,

@@ -151,12 +151,7 @@ class Upstreams:
 
     def _settings_of(self, config: UpstreamConfig, gateway: Config) -> UpstreamSettings:
         # Not under a policy, and not where changes are blocked: a kept definition would count as the first.
-        can_keep = (
-            gateway.catalogue == "kept"
-            and config.policy is None
-            and config.on_change != "block"
-            and not config.is_per_principal
-        )
+        can_keep = config.policy is None and config.on_change != "block" and not config.is_per_principal
         credentials_of = self._credentials_for(config)
 
         def link(principal: PrincipalKey | None) -> Callable[[Listener], Transport]:

@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from louver.catalogue.hosts import HOSTS
 from louver.concurrency.offload import run_in_thread
 from louver.core.json import compact, members
 from louver.core.nearest import meant, nearest
@@ -35,9 +34,8 @@ from louver.wire.requests import check_request
 from louver.wire.results import READ_RESULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence, Set
+    from collections.abc import Callable, Collection, Sequence, Set
 
-    from louver.catalogue.hosts import Host
     from louver.steps.request import Next, Request
     from louver.steps.savings.use import Use
     from louver.steps.tools.registry import ToolRegistry
@@ -74,7 +72,6 @@ class DeferredTools:
         split_name: The name of a tool -> its server and its own name.
         tools: What was listed to each caller.
         is_single: Whether there is one server, whose tool may have the name of ours.
-        hosts: Client name -> host.
     """
 
     def __init__(
@@ -83,7 +80,6 @@ class DeferredTools:
         choose: Callable[[Sequence[str]], Set[str]],
         split_name: Callable[[str], tuple[str, str]],
         tools: ToolRegistry,
-        hosts: Mapping[str, Host] = HOSTS,
         *,
         is_single: bool,
     ) -> None:
@@ -91,7 +87,6 @@ class DeferredTools:
         self._choose = choose
         self._split_name = split_name
         self._is_single = is_single
-        self._hosts = hosts
         self._tools = tools
         self._has_logged = False
         self.methods = {"tools/list": self._list, "tools/call": self._call}
@@ -105,7 +100,7 @@ class DeferredTools:
     async def _list(self, request: Request, call_next: Next) -> dict[str, Any]:
         params = request.params
         is_partial = params.get("cursor") or params.get(QUERY) or SERVER in members(params.get("_meta"))
-        recipient = recipient_of(request, self._hosts)
+        recipient = recipient_of(request)
         is_deferring_host = recipient.known_host is not None and recipient.known_host.defers
         if is_partial or request.is_for_program or recipient.is_program or is_deferring_host:
             return await call_next(request)
@@ -143,7 +138,7 @@ class DeferredTools:
             text = await self._search(arguments["query"], request, call_next)
         except LouverError as error:
             result = error_result(error, envelope(self._server_info, request))
-            return result if recipient_of(request, self._hosts).is_program else await for_model(result)
+            return result if recipient_of(request).is_program else await for_model(result)
         return {**envelope(self._server_info, request), "content": [{"type": "text", "text": text}]}
 
     async def _call_other(self, given: dict[str, Any], request: Request, call_next: Next) -> dict[str, Any]:

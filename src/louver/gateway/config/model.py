@@ -15,14 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
-from louver.catalogue.hosts import Host
 from louver.core.json import digest
 from louver.core.nearest import instead
 from louver.errors import InvalidConfig
 from louver.gateway.config.auth import DISCOVERED, OAuthSettings
 from louver.limits import AUDIT_DAYS
 from louver.steps.call_limits import LimitSettings
-from louver.wire.names import ARGUMENT
 from louver.wire.uris import is_url
 
 if TYPE_CHECKING:
@@ -45,9 +43,6 @@ Isolation = Literal["session", "shared"]
 
 # Tools are listed whole; only those in use; minimally, with descriptions on demand; by discovery tools; or behind one.
 Exposure = Literal["full", "deferred", "minimal", "discovery", "gateway"]
-
-# Clients get the opening and the tools of a server from its last run while it starts, or wait for it.
-CatalogueSource = Literal["kept", "live"]
 
 # A minimally listed tool runs after its description was read, or if its arguments fit.
 DisclosureLevel = Literal["enforce", "on-error"]
@@ -101,8 +96,7 @@ class UpstreamConfig:
     default_views: Mapping[str, str] = field(default_factory=dict[str, str])  # tool -> view for calls that ask for none
     ready_views: bool = False  # use the shipped views, if there are any for this server
     descriptions: Path | None = None  # a folder that exists
-    # Its own, or that for all servers; `None`: depends on the client's transport and revision.
-    isolation: Isolation | None = None
+    isolation: Isolation | None = None  # `None`: depends on the client's transport and revision
     on_change: OnChange = "warn"
     timeout_seconds: float = 30
     guidance: tuple[GuidanceRule, ...] = ()
@@ -159,8 +153,6 @@ class AuditSettings:
 class Config:
     upstreams: tuple[UpstreamConfig, ...]
     argument: Argument = "projectable"  # which tools take it
-    argument_name: str = ARGUMENT
-    hosts: Mapping[str, Host] = field(default_factory=dict[str, Host])  # besides the known ones
     listing: Listing = "relaxed"  # the output schema that projectable tools list
     exposure: Exposure = "full"
     pinned: tuple[str, ...] | None = None  # tools that `deferred` lists; `None`: those in use
@@ -176,7 +168,6 @@ class Config:
     warnings: Warnings | None = None  # `None`: no warnings of large answers
     keep_results: KeptResults | Literal[False] | None = None  # `None`: only what a host would not show whole
     toon: bool = False  # models of known hosts get arrays of alike objects as TOON; with the extra
-    catalogue: CatalogueSource = "kept"  # for servers without a policy
     learn: Path | None = None  # folder for learned output fields; `None`: nothing is learned
     meaning: Path | None = None  # a folder with word vectors; `None`: those of the extra, if it is installed
     exports: Path | None = None  # a folder that exists, for whole answers

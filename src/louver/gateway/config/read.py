@@ -21,7 +21,6 @@ from urllib.parse import urlsplit
 from louver.catalogue.files.line_numbers import nearest_line
 from louver.catalogue.files.open_regular import trusted_or_pipe
 from louver.catalogue.guidance import GuidanceRule
-from louver.catalogue.hosts import Host
 from louver.catalogue.learned import state_folder
 from louver.catalogue.search.meaning_extra import word_vectors
 from louver.core.json import digest, is_object, members
@@ -39,7 +38,6 @@ from louver.steps.call_limits import LimitSettings
 from louver.steps.calls.warnings import Warnings
 from louver.steps.results.results import KeptResults
 from louver.steps.shared_state import StateUrl
-from louver.wire.names import ARGUMENT
 from louver.wire.uris import is_url
 
 if TYPE_CHECKING:
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
     from louver.catalogue.files.folder import Opener
     from louver.catalogue.files.line_numbers import Place
     from louver.gateway.config.auth import Auth
-    from louver.gateway.config.model import HeaderTemplate, Isolation
+    from louver.gateway.config.model import HeaderTemplate
 
 _DICT: Final = "<dict>"  # stands for the file in errors
 _HALF_PAIR: Final = re.compile(r"[\ud800-\udfff]")
@@ -77,14 +75,12 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
     source = ConfigSource(path, text, environ)
     settings = dict(content.get("louver", {}))
     pseudonyms = source.secret(("louver", "pseudonymKey"), settings.pop("pseudonymKey", ""))
-    isolation = settings.pop("isolation", None)
     upstreams = [
-        source.upstream(name, server, pseudonyms, isolation)
+        source.upstream(name, server, pseudonyms)
         for name, server in content["mcpServers"].items()
         if not server.get("disabled", False)
     ]
     keys = source.keys(settings.pop("keys", []))
-    hosts = {name: Host(**host) for name, host in settings.pop("hosts", {}).items()}
     warnings, kept_results = settings.pop("warnings", False), settings.pop("keepResults", None)
     limits = settings.pop("limits", {})
     auth, principal, audit = (settings.pop(name, None) for name in ("auth", "principal", "audit"))
@@ -94,9 +90,7 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
     source.check_can_exchange(upstreams, clients_auth)
     return Config(
         tuple(upstreams),
-        argument_name=settings.pop("argumentName", ARGUMENT),
         pinned=None if (pinned := settings.pop("pinned", None)) is None else tuple(pinned),
-        hosts=hosts,
         keys=keys,
         replica_url=source.replica_url(settings.pop("replicaUrl", None)),
         state=source.state(settings.pop("state", None)),
@@ -143,9 +137,7 @@ class ConfigSource:
     text: str
     environ: Mapping[str, str]
 
-    def upstream(
-        self, name: str, server: dict[str, Any], pseudonyms: bytes, isolation: Isolation | None
-    ) -> UpstreamConfig:
+    def upstream(self, name: str, server: dict[str, Any], pseudonyms: bytes) -> UpstreamConfig:
         at = (*SERVERS, name)
         connection = self._http(at, server) if "url" in server else self._stdio(at, server)
         settings = server.get("louver", {})
@@ -158,7 +150,7 @@ class ConfigSource:
             default_views=settings.get("defaultViews", {}),
             ready_views=settings.get("readyViews", False),
             descriptions=self.folder((*at, "louver", "descriptions"), settings.get("descriptions")),
-            isolation=settings.get("isolation", isolation),
+            isolation=settings.get("isolation"),
             on_change=settings.get("onChange", "warn"),
             timeout_seconds=settings.get("timeoutSeconds", 30),
             guidance=self._rules((*at, "louver", "guidance"), settings.get("guidance", [])),

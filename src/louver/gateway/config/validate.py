@@ -30,6 +30,10 @@ SERVERS: Place = ("mcpServers",)
 
 # Settings and words that there were, and what to do instead.
 GONE = {
+    "argumentName": "the argument is 'output_fields', and 'output_fields_2' where a tool has an argument of that name",
+    "hosts": "what hosts show is known: an answer for a host that is not known is safe for all; leave out 'hosts'",
+    "isolation": "'isolation' is a setting of each server: it stands under the server's 'louver'",
+    "catalogue": "clients get what a server listed last while it starts; with 'onChange': 'block' they wait for it",
     "sse": "HTTP with SSE of 2024 is no transport any more: put a bridge to stdio before that server, as 'command'",
     "store": "results are kept in memory, or in 'state' if there is one: leave out 'store'",
     "introspection": "tokens are not introspected any more: 'jwks', or a proxy that exchanges opaque ones",

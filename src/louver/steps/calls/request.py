@@ -54,7 +54,6 @@ class RequestOptions:
     argument: Argument  # which tools take the argument
     defaults: Mapping[str, str]  # tool name -> the view for calls without a request
     shipped_prefixes: tuple[str, ...] = ()  # prefixes of tools that may have a default view of their own
-    name: str = ARGUMENT  # of the argument, unless the tool has an argument of that name
     has_large_answers: Callable[[str], bool | None] = lambda _: None  # of a tool, as counted; `None`: not known
     may_lengthen: bool = True  # the argument may make the list of a known host longer than the server's own
 
@@ -79,7 +78,7 @@ class RequestOptions:
         if self.argument == "off":
             return None
         is_known = entry.output_schema is not None or bool(entry.leaf_fields) or self._has_view(entry)
-        return entry.free_argument(self.name) if is_known or self.argument == "all" else None
+        return entry.free_argument(ARGUMENT) if is_known or self.argument == "all" else None
 
     def lists_argument(self, entry: Entry) -> bool:
         """Whether the argument is listed: only where naming fields can pay."""
@@ -104,7 +103,7 @@ class RequestOptions:
             return ProjectionRequest(projection, "_meta", key)
         if by_argument is not None:
             meant = entry.spelled_out(by_argument)
-            return ProjectionRequest(meant, "argument", argument=self.argument_of(entry) or self.name)
+            return ProjectionRequest(meant, "argument", argument=self.argument_of(entry) or ARGUMENT)
         default = self.default_view(entry) if takes_default else None
         return None if default is None else ProjectionRequest(Projection.view(default), "default view")
 
@@ -113,7 +112,7 @@ class RequestOptions:
         meta, arguments = params.get("_meta"), params.get("arguments")
         chosen = {key: meta[key] for key in _KEYS if key in meta} if is_object(meta) else {}
         if self._has_argument(arguments):
-            chosen[""] = {name: value for name, value in arguments.items() if name.startswith(self.name)}
+            chosen[""] = {name: value for name, value in arguments.items() if name.startswith(ARGUMENT)}
         return compact(chosen)
 
     def without_argument(self, request: Request, entry: Entry) -> Request:
@@ -130,7 +129,7 @@ class RequestOptions:
         """Whether one of the arguments may be the one for projections."""
         if self.argument == "off" or not isinstance(arguments, dict):
             return False
-        return any(name.startswith(self.name) for name in cast("dict[str, Any]", arguments))
+        return any(name.startswith(ARGUMENT) for name in cast("dict[str, Any]", arguments))
 
     def _read_argument(self, entry: Entry, arguments: object) -> Projection | None:
         if not self._has_argument(arguments) or (name := self.argument_of(entry)) is None:

@@ -6,11 +6,10 @@ projected answer ─ guidance ─ kept and previewed, if it is too large ─ oth
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-from louver.catalogue.hosts import HOSTS
 from louver.concurrency.offload import in_thread, run_in_thread
 from louver.core.cached import cached_property
 from louver.core.json import compact, is_object, members
@@ -29,11 +28,10 @@ from louver.wire.names import ERROR, GUIDANCE, RESULT_TOOL, WARNINGS
 from louver.wire.output import is_structured, texts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from louver.catalogue.entry import Entry
     from louver.catalogue.guidance import Guidance
-    from louver.catalogue.hosts import Host
     from louver.core.json import Json
     from louver.steps.calls.call import CallOutcome, ProjectedCalls
     from louver.steps.calls.request import RequestOptions
@@ -70,7 +68,6 @@ class ResponseExtras:
     overflow: Overflow | None = None  # without `results`: keeps those that a host would not show whole
     learner: Learner | None = None  # learns from answers of tools without an output schema
     field_options: tuple[str, ...] = ()  # how calls name fields, then views, if not by `_meta` or the argument
-    hosts: Mapping[str, Host] = field(default_factory=lambda: HOSTS)  # client name -> host
     toon: bool = False  # models of known hosts get arrays of alike objects as TOON
 
 
@@ -113,7 +110,7 @@ class CallResponses:
         self._listing: Listing = listing
 
     async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
-        recipient = recipient_of(request, self._extras.hosts)
+        recipient = recipient_of(request)
         outcome = await self._calls(request, recipient, call_next)
         name: object = request.params.get("name")
         if request.is_inner or not isinstance(name, str):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.catalogue.hosts import HOSTS, host_of
+from louver.catalogue.hosts import host_of
 from louver.concurrency.offload import run_in_thread
 from louver.core.json import members
 from louver.steps.calls.response import for_model
@@ -33,11 +33,10 @@ from louver.wire.requests import check_request
 from louver.wire.results import READ_RESULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from louver.catalogue.files.descriptions import DescriptionFiles
     from louver.catalogue.grants import Grants
-    from louver.catalogue.hosts import Host
     from louver.steps.disclosure.read_limits import ReadLimits
     from louver.steps.request import Next, Request
     from louver.steps.tools.origin import ToolOrigins
@@ -56,12 +55,10 @@ class Disclosure:
         grants: Grants | None,
         read_limits: ReadLimits,
         *,
-        hosts: Mapping[str, Host] = HOSTS,
         origins: ToolOrigins = ATTACHED_SERVER,
     ) -> None:
         self._server_info = server_info
         self._texts = texts.ON_ERROR if grants is None else texts.ENFORCED
-        self._hosts = hosts
         self._enforced = grants is not None
         self._definitions = ToolDefinitions(files, origins)
         self._description_reader = DescriptionReader(self._definitions, grants, read_limits, self._envelope)
@@ -125,7 +122,7 @@ class Disclosure:
             request, [tool for tool in tools if tool != READ_RESULT], first=first, last=last
         )
         # Hosts that load descriptions on demand themselves get the full list.
-        if not self._enforced and host_of(client_name(request), self._hosts).defers:
+        if not self._enforced and host_of(client_name(request)).defers:
             return {**result, "tools": tools}
         listed = await run_in_thread(tools, lambda: [*(described.listed for described in described_tools), *built_in])
         if is_end and not self._definitions.has(request, DESCRIPTIONS_TOOL):
@@ -136,7 +133,7 @@ class Disclosure:
         name: object = request.params.get("name")
         if not isinstance(name, str):
             return await call_next(request)
-        recipient = recipient_of(request, self._hosts)
+        recipient = recipient_of(request)
         is_for_model = recipient.known_host is not None
         if name == DESCRIPTIONS_TOOL and not self._definitions.has(request, name):
             answer = await self._description_reader.call(request, call_next, is_for_model=is_for_model)

@@ -21,7 +21,7 @@ from louver.concurrency.offload import in_thread
 from louver.core.json import canonical, compact
 from louver.errors import LouverError, StateUnavailable, UnknownResult
 from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES, MAX_KEPT_MINUTES
-from louver.steps.results.store import MemoryStore
+from louver.steps.results.store import MemoryStore, SharedStore
 from louver.wire.mcp import TOOLS_CHANGED
 from louver.wire.names import PREFIX, RESULTS_URI
 
@@ -87,7 +87,7 @@ class Results:
     # With `state` all replicas have them.
     def __init__(self, options: KeptResults, state: SharedState | None = None) -> None:
         self.options = options
-        self._store: ResultStore = MemoryStore(options.clock) if state is None else _shared(state)
+        self._store: ResultStore = MemoryStore(options.clock) if state is None else SharedStore(state)
         self._scope: Callable[[Request], str] = _everybody
 
     def scoped_to(self, scope: Callable[[Request], str]) -> Results:
@@ -174,13 +174,6 @@ class Overflow:
         if request.lasts and not is_known and not request.connection.state.get(_ANNOUNCED):
             request.connection.state[_ANNOUNCED] = True
             await request.connection.notify(TOOLS_CHANGED, None)
-
-
-def _shared(state: SharedState) -> ResultStore:
-    # Lazy import: most servers share nothing.
-    from louver.steps.results.shared_store import SharedStore
-
-    return SharedStore(state)
 
 
 def _everybody(_: Request) -> str:

@@ -1,4 +1,4 @@
-"""The store of kept results: in memory, or shared by replicas (`shared_store.py`).
+"""The store of kept results: in memory, or in the state that replicas share.
 
 A key is a digest that does not reveal the handle, so a reader of the store gets no handles.
 """
@@ -6,13 +6,16 @@ A key is a digest that does not reveal the handle, so a reader of the store gets
 from __future__ import annotations
 
 import asyncio
+import struct
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from louver.limits import MAX_RESULTS, MAX_RESULTS_BYTES
+from louver.limits import MAX_RESULTS, MAX_RESULTS_BYTES, MAX_SHARED_RESULT_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from louver.steps.shared_state import SharedState
 
 Stored = tuple[bytes, bytes]  # what is known of a value, and the value, each as JSON
 
@@ -81,6 +84,30 @@ class MemoryStore:
 
     def _drop(self, key: str) -> None:
         self._bytes -= stored_size(self._kept.pop(key)[1])
+
+
+_LENGTH: Final = struct.Struct(">I")
+
+
+class SharedStore:
+    """Results of all replicas: each reads what any of them has kept."""
+
+    def __init__(self, state: SharedState) -> None:
+        self._state = state
+
+    async def put(self, key: str, seconds: float, stored: Stored) -> bool:
+        if stored_size(stored) > MAX_SHARED_RESULT_BYTES:
+            return False
+        info, value = stored
+        await self._state.put(f"result:{key}", _LENGTH.pack(len(info)) + info + value, seconds)
+        return True
+
+    async def get(self, key: str) -> Stored | None:
+        joined = await self._state.get(f"result:{key}")
+        if joined is None:
+            return None
+        end = _LENGTH.size + _LENGTH.unpack_from(joined)[0]
+        return joined[_LENGTH.size : end], joined[end:]
 
 
 def stored_size(stored: Stored) -> int:

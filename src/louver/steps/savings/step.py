@@ -28,9 +28,9 @@ from louver.wire.jsonrpc.errors import JsonRpcError
 from louver.wire.names import PREFIX, QUERY, SERVER
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
-    from louver.catalogue.hosts import Host, Shown
+    from louver.catalogue.hosts import Shown
     from louver.steps.request import Next, Request
     from louver.steps.savings.counter import SavingsCounter
 
@@ -47,13 +47,11 @@ class SavingsStep:
         self,
         counter: SavingsCounter,
         owner_of: Callable[[str], tuple[str, str]],
-        hosts: Mapping[str, Host],
         list_upstreams: Next,
     ) -> None:
         self._counter = counter
         self._list_upstreams = list_upstreams
         self._owner_of = owner_of
-        self._hosts = hosts
 
     def __call__(self, request: Request, call_next: Next) -> Awaitable[dict[str, Any]]:
         if request.method == "tools/call" or is_kept_result(request):
@@ -67,7 +65,7 @@ class SavingsStep:
         params = request.params
         if params.get("cursor") or params.get(QUERY) or SERVER in members(params.get("_meta")):
             return False
-        if host_of(client_name(request), self._hosts).defers:
+        if host_of(client_name(request)).defers:
             return False
         return not request.lasts or not request.connection.state.get(_LISTED)
 
@@ -92,7 +90,11 @@ class SavingsStep:
 
     async def _count(self, request: Request, call_next: Next) -> dict[str, Any]:
         answers = request.record.answers = ServerAnswers(partial(self._measure, request))
-        result = await call_next(request)
+        try:
+            result = await call_next(request)
+        finally:
+            # Each would hold the other, and all that was sent, until the garbage is collected.
+            request.record.answers = None
         # Once the answer is on its way: measuring it takes as long as a turn of the event loop.
         asyncio.get_running_loop().call_soon(self._add, request, answers.found, result)
         return result
@@ -115,7 +117,7 @@ class SavingsStep:
 
     def _shown(self, request: Request) -> Shown:
         # Most hosts show one form of an answer: of one that is not known, the shorter form counts.
-        host = host_of(client_name(request), self._hosts)
+        host = host_of(client_name(request))
         return "structured" if host is UNKNOWN else host.shown
 
 

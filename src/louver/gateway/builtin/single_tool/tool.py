@@ -39,7 +39,6 @@ from louver.wire.results import kept_at
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from louver.catalogue.hosts import Host
     from louver.gateway.back.upstream import Upstream
     from louver.gateway.builtin.scripts import ScriptRunner
     from louver.gateway.builtin.single_tool.exports import Exports
@@ -108,11 +107,10 @@ class SingleToolProvider:
         upstreams: Mapping[str, Upstream],
         scripts: ScriptRunner | None,
         exports: Exports,
-        hosts: Mapping[str, Host],
     ) -> None:
         self._upstreams = upstreams
         self._scripts = scripts
-        self._tool = _GatewayTool(upstreams, exports, hosts)
+        self._tool = _GatewayTool(upstreams, exports)
 
     async def instructions(self) -> str:
         return _INSTRUCTIONS
@@ -127,10 +125,9 @@ class SingleToolProvider:
 class _GatewayTool:
     definition = _DEFINITION
 
-    def __init__(self, upstreams: Mapping[str, Upstream], exports: Exports, hosts: Mapping[str, Host]) -> None:
+    def __init__(self, upstreams: Mapping[str, Upstream], exports: Exports) -> None:
         self._upstreams = upstreams
         self._exports = exports
-        self._hosts = hosts
         self._actions: dict[str, Callable[[_ActionCall], Awaitable[dict[str, Any]]]] = {
             "discover": _discover,
             "list": _list,
@@ -144,7 +141,7 @@ class _GatewayTool:
         # Only `call` passes on guidance and warnings.
         ask = partial(built_in_call.ask, plain=action != "call", is_counted=True)
         action_call = _ActionCall(VisibleServers(self._upstreams, built_in_call.caller.client, ask), built_in_call)
-        is_known_model = recipient_of(built_in_call.caller.request, self._hosts).known_host is not None
+        is_known_model = recipient_of(built_in_call.caller.request).known_host is not None
         if action == "call":
             return await _call(action_call, is_known_model=is_known_model)
         if is_known_model and action in _MODEL_ANSWERS:
