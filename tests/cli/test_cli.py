@@ -70,7 +70,6 @@ def test_what_cannot_be_done_is_refused_with_status_2_and_nothing_on_standard_ou
         ("serve --exposure minimul --example", "argument --exposure: there is no 'minimul': did you mean 'minimal'?"),
         ("call x --inclde T1", "unknown option '--inclde': did you mean '--include'?"),
         ("call x a=1", f"name the server: {SERVERS}"),
-        ("conformance", f"name the server: {SERVERS}"),
         ("serve", "name the server: -- COMMAND, --url URL, --config FILE or --example"),
         ("check --url http://a --config b", "name the server once: --url and --config exclude each other"),
         ("check --url http://a -- b", "name the server once: -- COMMAND and --url exclude each other"),
@@ -178,6 +177,7 @@ def test_a_command_that_does_not_exist_is_told():
     )
     assert louver("qqq").stderr.endswith("there is no command 'qqq': 'louver --help' lists them\n")
     assert "'louver completion' is gone: 'louver --help' lists" in louver("completion", "bash").stderr
+    assert "'louver conformance' is gone: 'louver-conformance' is a command" in louver("conformance").stderr
     assert "'louver project' is gone: in a program 'compile_projection'" in louver("project", "--include", "id").stderr
     assert "'louver explain' is gone: 'louver check --as WHO --tool TOOL'" in louver("explain").stderr
     assert "'louver saved' is gone: 'louver report'" in louver("saved").stderr

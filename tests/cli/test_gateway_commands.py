@@ -26,6 +26,7 @@ from gateway.served import at, children, fixture, lives, serving
 from louver.cli import terminal
 from louver.cli.commands import call
 from louver.cli.process import by_signal
+from louver_conformance.command import main as conformance
 
 LOUVER = [PYTHON, "-m", "louver"]
 EVERYTHING = Path(__file__).parents[1] / "fixtures" / "everything.py"
@@ -238,7 +239,7 @@ def test_the_status_of_a_refusal_is_told(example, tmp_path):
         done = louver("call", *PROFILE, "--include", "name", "--url", guarded.url, "--token", token)
         tools = louver("tools", "--json", "--url", guarded.url, "--token", token)
         checks = ["--era", "2026-07-28", "--group", "stock", "--group", "hint"]
-        conforms = louver("conformance", *checks, "--url", guarded.url, "--token", token)
+        conforms = louver(*checks, "--url", guarded.url, "--token", token, main=conformance)
     wrong = louver("call", *PROFILE, "--url", example.replace("/mcp", "/other"))
     assert (refused.returncode, wrong.returncode) == (1, 1)
     assert "louver login --url URL (with a token: --token FILE)" in refused.stderr

@@ -6,20 +6,17 @@ import shutil
 import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from fixtures.command import louver
 from fixtures.failsafe import FAILSAFE_S
-from fixtures.forking import PYTHON
 from gateway.served import fixture
 from louver.cli.options import build_parser
 from louver.steps.audit.writer import AuditWriter
 from louver.steps.savings.database import SavingsKey, add
 from steps.audited import ANN, record
 
-HONEST = [PYTHON, str(Path(__file__).parents[2] / "conformance" / "broken" / "honest.py")]
 READS = {"name": "t", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}
 SAYING = fixture("saying", json.dumps({"tools/list": {"tools": [READS]}}))
 SERVER = [SAYING["command"], *SAYING["args"]]
@@ -31,7 +28,6 @@ FILES = {
 COMMANDS = {
     "call": ["t", "--", *SERVER],
     "check": ["--", *SERVER],
-    "conformance": ["--era", "2025-11-25", "--group", "hint", "--", *HONEST],
     "demo": ["--json"],
     "doctor": ["cursor"],
     "login": ["--config", "none.json"],

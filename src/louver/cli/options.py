@@ -15,9 +15,6 @@ from louver.cli.parser import SEPARATOR, Parser, one_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Equal to `louver_conformance.checks.GROUPS`, which need not be installed; a test compares them.
-GROUPS = ("capability", "hint", "projection", "schema", "errors", "disclosure", "isolation", "search", "stock")
-
 _HOSTS = "claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, qwen-code, opencode, zed, windsurf"
 # Equal to the names in `louver.desk.hosts.table`, whose imports `--help` does without; a test compares them.
 HOST_NAMES = tuple(_HOSTS.split(", "))
@@ -312,34 +309,6 @@ COMMANDS = (
         _option("--scopes WORDS", "its scopes, separated by spaces", default=""),
         _option("--roles WORDS", "the roles of the user, separated by spaces", default=""),
         _option("--days NUMBER", "days until it expires (default: never)", type=float),
-    ),
-    _command(
-        "conformance [OPTIONS] SERVER",
-        "check a server against the specification",
-        (
-            "louver conformance -- louver serve --example",
-            "louver conformance --junit report.xml --url http://127.0.0.1:8080/mcp",
-        ),
-        _group(
-            "the checks",
-            _option(
-                "--era",
-                "require and test this protocol revision (repeatable; default: those that the server speaks)",
-                choices=("2025-11-25", "2026-07-28"),
-                action="append",
-                default=[],
-            ),
-            _option("--group GROUP ...", f"run only these checks (repeatable): {', '.join(GROUPS)}", choices=GROUPS),
-            _option("--fixture FILE", "arguments for the tools, a JSON object"),
-            _option("--baseline FILE", "known failures, one per line"),
-        ),
-        Servers(),
-        _group(
-            "the report",
-            _option("--json", "print it as one JSON object"),
-            _option("--junit FILE", "also write it as JUnit XML"),
-        ),
-        more="With --config it checks the gateway in front of the servers of the file.",
     ),
 )
 

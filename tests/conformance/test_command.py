@@ -1,7 +1,6 @@
-"""`louver conformance`."""
+"""The command `louver-conformance`."""
 
 import json
-import sys
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
@@ -9,14 +8,15 @@ import pytest
 
 from fixtures.command import louver
 from fixtures.forking import PYTHON
+from louver_conformance.command import main
 
-BROKEN = Path(__file__).parents[3] / "conformance" / "broken"
+BROKEN = Path(__file__).parents[2] / "conformance" / "broken"
 FIXTURE = ["--fixture", str(BROKEN / "fixture.json")]
 QUICK = ["--era", "2025-11-25", "--group", "hint", "--group", "projection", *FIXTURE]
 
 
 def conformance(*arguments):
-    return louver("conformance", *arguments)
+    return louver(*arguments, main=main)
 
 
 def target(name):
@@ -38,7 +38,7 @@ def test_who_fails_is_told_the_sentence_and_gets_status_1():
     assert done.returncode == 1
     told = " ".join(done.stdout.split())
     assert "fail 2025-11-25 exclude-leaves-out" in told
-    assert "the answer has 'left_out', which should not be there 004-features-exclude" in told
+    assert "the answer has 'left_out', which should not be there (004-features-exclude)" in told
     assert "example.com" not in done.stdout
 
 
@@ -46,7 +46,7 @@ def test_what_is_meant_as_a_url_is_no_command():
     """Ours: a port may be too large."""
     done = conformance("--url", "http://127.0.0.1:99999/mcp", *QUICK)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "it has a host, and a port of at most 65535" in done.stderr
+    assert "with a host and a port up to 65535" in done.stderr
 
 
 def test_the_report_as_json_and_as_junit(tmp_path):
@@ -76,16 +76,18 @@ def test_a_baseline_of_known_failures(tmp_path):
     done = conformance(*QUICK, "--baseline", str(lines), *target("exclude_adds"))
     assert done.returncode == 0
     assert "known" in done.stdout
-    assert done.stderr == "louver: the baseline lists '2025-11-25 include-keeps-named', which passes\n"
+    assert done.stderr == "louver-conformance: the baseline lists '2025-11-25 include-keeps-named', which passes\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "name the server: -- COMMAND, --url URL or --config FILE"),
+        ([], "name the server: -- COMMAND, or --url URL"),
+        (["--url", "http://a", "--", "true"], "name the server: -- COMMAND, or --url URL"),
+        (["--url", "http://a", "--header", "x"], "--header takes NAME=VALUE"),
         (["--", "no-such-command"], "there is no such command: 'no-such-command' is not on the PATH"),
-        (["--era", "2025-11-26"], "there is no '2025-11-26': did you mean '2025-11-25'"),
-        (["--group", "shema"], "there is no 'shema': did you mean 'schema'?"),
+        (["--era", "2025-11-26"], "there is no '2025-11-26'; did you mean '2025-11-25'?"),
+        (["--group", "shema"], "there is no 'shema'; did you mean 'schema'?"),
         (["--fixture", "nothing.json", "--", "true"], "nothing.json cannot be read"),
         (["--baseline", "nothing.txt", "--", "true"], "nothing.txt cannot be read"),
         (["--junit", "no/such/folder/report.xml", "--", "true"], "cannot be written"),
@@ -103,13 +105,3 @@ def test_what_is_not_there_fails_to_connect():
     done = conformance("--", "true")
     assert done.returncode == 1
     assert " ".join(done.stdout.split()).count("the target's process has ended") == 4
-
-
-def test_without_the_suite_the_command_says_how_to_get_it(monkeypatch):
-    """Ours: it is a package of its own. That comes before anything else, and the options are told all the same."""
-    monkeypatch.setitem(sys.modules, "louver_conformance", None)
-    done = conformance("--fixture", "nothing.json", "--", "no-such-command")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "'pip install louver-conformance'" in done.stderr
-    assert "'uv run --with louver-conformance louver conformance ...'" in done.stderr
-    assert conformance("--help").returncode == 0

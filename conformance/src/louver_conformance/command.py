@@ -1,0 +1,172 @@
+"""The command `louver-conformance`: whether a server conforms to the specification.
+
+    louver-conformance --fixture arguments.json -- python server.py
+    louver-conformance --era 2026-07-28 --group projection --junit report.xml --url http://127.0.0.1:8080/mcp
+
+Exit status: 0 if nothing failed but what the baseline lists, 1 if something failed, 2 for a wrong command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from louver.core.nearest import did_you_mean
+from louver.errors import InvalidInput
+from louver.wire.uris import is_url
+from louver_conformance import baseline
+from louver_conformance.checks import GROUPS
+from louver_conformance.fixture import Fixture
+from louver_conformance.report import as_json, as_junit
+from louver_conformance.run import run, with_baseline
+from louver_conformance.session import REVISIONS, Target
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Sequence
+    from typing import NoReturn
+
+    from louver_conformance.run import Outcome, Report
+
+_SERVER: Final = "name the server: -- COMMAND, or --url URL"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Check the server that the command line names and print the report; the exit status."""
+    if argv is None:
+        signal.signal(signal.SIGTERM, _end)
+    line = [*(sys.argv[1:] if argv is None else argv)]
+    place = line.index("--") if "--" in line else len(line)
+    arguments = _parser().parse_args(line[:place])
+    try:
+        return _check(arguments, _target(arguments, line[place + 1 :]))
+    except InvalidInput as error:
+        _tell(error.message)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _end(number: int, _: object) -> NoReturn:
+    """End as by Ctrl-C: the work is cancelled, so that a started server ends too."""
+    raise SystemExit(128 + number)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="louver-conformance",
+        usage="%(prog)s [OPTIONS] (-- COMMAND | --url URL)",
+        description="Check an MCP server, in any language, against the specification of field projection.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--url", metavar="URL", help="the server's endpoint; a command that starts it follows '--' instead")
+    add("--header", metavar="NAME=VALUE", action="append", default=[], help="a header for the URL (repeatable)")
+    add("--token", metavar="FILE", help="a file with a bearer token for the URL")
+    eras = f"require and test this protocol revision: {', '.join(REVISIONS)} (repeatable; default: those it speaks)"
+    add("--era", type=_one_of(REVISIONS), action="append", default=[], help=eras)
+    groups = f"run only these checks (repeatable): {', '.join(GROUPS)}"
+    add("--group", type=_one_of(GROUPS), action="append", default=[], help=groups)
+    add("--fixture", metavar="FILE", help="arguments for the tools, a JSON object")
+    add("--baseline", metavar="FILE", help="known failures, one per line")
+    add("--json", action="store_true", help="print the report as one JSON object")
+    add("--junit", metavar="FILE", help="also write it as JUnit XML")
+    return parser
+
+
+def _one_of(choices: Sequence[str]) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in choices:
+            raise argparse.ArgumentTypeError(f"there is no {text[:80]!r}{did_you_mean(text, choices)}")
+        return text
+
+    return read
+
+
+def _target(arguments: Namespace, command: Sequence[str]) -> Target:
+    """The server to check. No error repeats what may be a secret."""
+    if (arguments.url is None) == (not command):
+        raise InvalidInput(_SERVER)
+    if arguments.url is None:
+        if shutil.which(command[0]) is None:
+            raise InvalidInput(f"there is no such command: {command[0][:80]!r} is not on the PATH")
+        return Target(command=tuple(command))
+    if not is_url(arguments.url):
+        raise InvalidInput("--url takes a URL that begins with http:// or https://, with a host and a port up to 65535")
+    headers: dict[str, str] = {}
+    for text in arguments.header:
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise InvalidInput("--header takes NAME=VALUE, for example X-Tenant=acme")
+        headers[name] = value
+    if arguments.token is not None:
+        headers["Authorization"] = f"Bearer {_read(arguments.token).strip()}"
+    return Target(url=arguments.url, headers=headers)
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read: {type(error).__name__}") from None
+
+
+def _check(arguments: Namespace, target: Target) -> int:
+    fixture = Fixture() if arguments.fixture is None else Fixture.read(Path(arguments.fixture))
+    known = [] if arguments.baseline is None else baseline.read(Path(arguments.baseline))
+    work = run(target, revisions=arguments.era, groups=arguments.group, fixture=fixture)
+    report = with_baseline(asyncio.run(work), known)
+    print(json.dumps(as_json(report)) if arguments.json else _text(report), flush=True)
+    # Last, so that the report is printed even if the file cannot be written.
+    if arguments.junit is not None:
+        try:
+            Path(arguments.junit).write_bytes(as_junit(report))
+        except OSError as error:
+            raise InvalidInput(f"{arguments.junit} cannot be written: {error.strerror}") from None
+    for line in report.fixed:
+        _tell(f"the baseline lists '{line}', which passes")
+    return 0 if report.is_passed else 1
+
+
+def _text(report: Report) -> str:
+    lines: list[str] = []
+    for revision in dict.fromkeys(outcome.revision for outcome in report.outcomes):
+        lines += ["", f"protocol {revision}", *_rows([each for each in report.outcomes if each.revision == revision])]
+    lines += [f"{revision} is not spoken: {reason}" for revision, reason in report.unsupported.items()]
+    counts = {outcome.status: report.count(outcome.status) for outcome in report.outcomes}
+    lines += ["", ", ".join(f"{count} {status}" for status, count in counts.items())]
+    failed = [outcome for outcome in report.outcomes if outcome.status == "fail"]
+    lines += [f"fail {each.line}: {each.detail} ({', '.join(each.check.requirements)})" for each in failed]
+    return "\n".join(map(_printable, lines)).lstrip("\n")
+
+
+def _rows(outcomes: Sequence[Outcome]) -> list[str]:
+    """A row for each outcome, and a single one for each group that the server does not offer."""
+    rows: list[str] = []
+    for group in dict.fromkeys(outcome.check.group for outcome in outcomes):
+        in_group = [outcome for outcome in outcomes if outcome.check.group == group]
+        if all(outcome.status == "not offered" for outcome in in_group):
+            rows.append(f"  {'not offered':12} {group:12} {'*':34} {in_group[0].detail}")
+        else:
+            texts = [(each.status, each.check.id, each.detail or each.check.says) for each in in_group]
+            rows += [f"  {status:12} {group:12} {check:34} {text}" for status, check, text in texts]
+    return rows
+
+
+def _tell(text: str) -> None:
+    print(f"louver-conformance: {_printable(text)}", file=sys.stderr)
+
+
+def _printable(text: str) -> str:
+    """Foreign text, with characters escaped that a terminal would interpret."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
