@@ -85,6 +85,12 @@ def test_a_page_names_no_machine_and_points_nowhere_unexpected():
     assert not faults, "\n".join(faults)
 
 
+def test_no_text_holds_two_sides_of_a_merge():
+    """*Ours*: a tool that merges leaves them, and nothing reads them but people."""
+    texts = {*PAGES, *ROOT.glob("*.md"), *(ROOT / "conformance").glob("*.md")}
+    assert [place for place, line in placed(texts, numbered) if re.match(r"[<>]{7} ", line)] == []
+
+
 SCENARIO = r"--scenario sessions|performance-sessions[\w.]*"
 """A scenario of the benchmarks, and the files of its figures."""
 

@@ -17,7 +17,7 @@ from louver.steps.savings.counter import SavingsCounter
 from louver.steps.savings.database import SavingsKey, add
 from louver.steps.savings.report import SavingsReport
 from louver.steps.savings.size import ShownSize
-from louver.steps.savings.use import read_use
+from louver.steps.savings.tool_use import read_use
 from steps.audited import record
 
 KIND = DatabaseKind(1, "file of tests")

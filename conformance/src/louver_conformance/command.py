@@ -69,8 +69,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--url", metavar="URL", help="the server's endpoint; a command that starts it follows '--' instead")
     add("--header", metavar="NAME=VALUE", action="append", default=[], help="a header for the URL (repeatable)")
     add("--token", metavar="FILE", help="a file with a bearer token for the URL")
-    eras = f"require and test this protocol revision: {', '.join(REVISIONS)} (repeatable; default: those it speaks)"
-    add("--era", type=_one_of(REVISIONS), action="append", default=[], help=eras)
+    spoken = f"require and test this protocol revision: {', '.join(REVISIONS)} (repeatable; default: those it speaks)"
+    add("--era", type=_one_of(REVISIONS), action="append", default=[], help=spoken)
     groups = f"run only these checks (repeatable): {', '.join(GROUPS)}"
     add("--group", type=_one_of(GROUPS), action="append", default=[], help=groups)
     add("--fixture", metavar="FILE", help="arguments for the tools, a JSON object")

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from louver.steps.policy.enforcer import PolicyEnforcer
     from louver.steps.request import Identity, Next, Step
     from louver.steps.savings.counter import SavingsCounter
-    from louver.steps.savings.use import Use
+    from louver.steps.savings.tool_use import Use
     from louver.steps.search import Search
     from louver.steps.shared_state import SharedState
 
@@ -461,7 +461,7 @@ def _large(use: Use, owner_of: Callable[[str], tuple[str, str]]) -> Callable[[st
     if not use:
         return lambda _: None
     # Lazy import: only counted answers need it.
-    from louver.steps.savings.use import has_large_answers
+    from louver.steps.savings.tool_use import has_large_answers
 
     return partial(has_large_answers, use, owner_of)
 

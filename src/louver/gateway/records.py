@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from louver.gateway.config.model import AuditSettings, Config
     from louver.steps.audit.writer import AuditWriter
     from louver.steps.savings.counter import SavingsCounter
-    from louver.steps.savings.use import Use
+    from louver.steps.savings.tool_use import Use
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class Records:
         if file is None or not os.path.exists(file):
             return _Opened(audit, shipper, {})
         # Lazy import, as in `_open_audit`.
-        from louver.steps.savings.use import read_use
+        from louver.steps.savings.tool_use import read_use
 
         return _Opened(audit, shipper, read_use(file))
 

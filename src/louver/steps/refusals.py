@@ -26,7 +26,7 @@ def protocol_error(error: LouverError) -> JsonRpcError:
 
 
 def unknown_tool() -> JsonRpcError:
-    """The error for a tool that is missing, or hidden from the caller: both are told the same."""
+    """The error for a tool that is missing, or hidden from the caller, who is not to know which."""
     return JsonRpcError(code=INVALID_PARAMS, message="Unknown tool")
 
 

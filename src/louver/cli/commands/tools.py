@@ -63,7 +63,7 @@ def _add_listing(config: Config, rows: Sequence[dict[str, Any]]) -> None:
     """Add to each row whether the tool is listed, and why."""
     # Lazy import: only this exposure needs it.
     from louver.gateway.builtin.deferred import choose_pinned, choose_used
-    from louver.steps.savings.use import read_use
+    from louver.steps.savings.tool_use import read_use
 
     names = {_name(config, row): (row["server"], row["tool"]) for row in rows}
     if config.pinned is not None:

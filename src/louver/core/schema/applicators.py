@@ -1,7 +1,7 @@
 """Applicators: the keywords that hold schemas, by the form of their argument.
 
-One that is new goes into one of the first three sets: every walk finds what it holds. Its rules: `keywords.py` under
-projection, `carry_over.py` where it is kept whole, `relax.py` in lists.
+One that is new goes into one of the first three sets, by which walks find what it holds; some name it besides.
+Its rules: `keywords.py` under projection, `carry_over.py` where it is kept whole, `relax.py` in lists.
 """
 
 from __future__ import annotations

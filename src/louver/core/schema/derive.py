@@ -4,7 +4,7 @@
     mask   include id
     D      {"type": "object", "required": ["id"], "properties": {"id": {...}}, "additionalProperties": false}
 
-It is also tight: a value that still holds an unprojected field is invalid. Laws: `tests/core/test_laws.py`.
+It is also tight: a value that still holds an unprojected field is invalid. Laws: `tests/fuzz/laws.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The projected form of each keyword, at a place that is neither kept whole nor left out.
 
-`RULES` has one function for each group of keywords; an applicator is also in a set of `references.py`. A rule
+`RULES` has one function for each group of keywords; an applicator is also in a set of `applicators.py`. A rule
 returns keywords of the projected schema, or `False` if no value can be left. It is sound: if a value satisfies the
 keyword, then its projection satisfies the result. All rules are monotone (looser parts make a looser whole), so each
 may call the walk for its parts. `carry_over.py` copies what is kept whole.

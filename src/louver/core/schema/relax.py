@@ -4,7 +4,7 @@
     relax(S)   {"type": "object",                     "properties": {"id": {"type": "integer"}}}
 
 Whatever removal can falsify is dropped: `required`, lower bounds of length, `oneOf` (now `anyOf`), compound constants.
-Law: `relax(S)` accepts every valid value, and `project(v, mask)` for every mask (`tests/core/test_laws.py`).
+Law: `relax(S)` accepts every valid value, and `project(v, mask)` for every mask (`tests/fuzz/laws.py`).
 """
 
 from __future__ import annotations

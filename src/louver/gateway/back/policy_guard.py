@@ -1,4 +1,4 @@
-"""The guard of an upstream: its requests, answers and notifications pass a policy (`louver.steps.policy.enforcer`).
+"""The guard of an upstream: its answers, and what it sends in a call, pass a policy (`louver.steps.policy.enforcer`).
 
     client ── ... ── dispatch ── guard ── session ── upstream
                                  policy: raw -> visible

@@ -26,7 +26,7 @@ from louver.steps.calls.response import for_model
 from louver.steps.pages import envelope
 from louver.steps.recipient import recipient_of
 from louver.steps.refusals import error_result
-from louver.steps.savings.use import used_lately
+from louver.steps.savings.tool_use import used_lately
 from louver.steps.tools.registry import all_tools, tool_list_pages
 from louver.wire.mcp import TOOLS_CHANGED
 from louver.wire.names import PREFIX, QUERY, SERVER
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence, Set
 
     from louver.steps.request import Next, Request
-    from louver.steps.savings.use import Use
+    from louver.steps.savings.tool_use import Use
     from louver.steps.tools.registry import ToolRegistry
 
 MAX_USED_TOOLS = 24

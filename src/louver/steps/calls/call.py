@@ -85,7 +85,8 @@ class ProjectedCalls:
 
     async def __call__(self, request: Request, recipient: Recipient, call_next: Next) -> CallOutcome:
         name: object = request.params.get("name")
-        if not isinstance(name, str) or not self._request_options.can_request(name, request.params):
+        text = self._request_options.text_of(name, request.params) if isinstance(name, str) else None
+        if not isinstance(name, str) or text is None:
             return CallOutcome(await call_next(request))
         try:
             entry = await self._tools.find(name, request, call_next)
@@ -94,7 +95,6 @@ class ProjectedCalls:
                 # An unlisted tool may answer all the same, and its answer is projected.
                 entry = Entry({"name": name, "inputSchema": {}}, Views(), plans=self._tools.views.plans)
             can_project = self._can_project(request)
-            text = self._request_options.text_of(request.params)
             decision = decided(entry, text) if can_project else None
             requested = decision.requested if decision else self._request_options.read(entry, request.params)
             inner = self._request_options.without_argument(request, entry)

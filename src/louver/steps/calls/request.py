@@ -5,7 +5,6 @@ A request in `_meta` wins, but a malformed argument is refused all the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, TypeGuard, cast, get_args
 
@@ -18,6 +17,8 @@ from louver.wire.names import ARGUMENT, COMPACT, COMPACT_LITERAL, PROJECTION, PR
 from louver.wire.projection import argument_schema, is_compact, requested, requested_by_argument
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from louver.catalogue.entry import Entry
     from louver.steps.request import Request
 
@@ -60,13 +61,17 @@ class RequestOptions:
     def __post_init__(self) -> None:
         check_choice("argument", self.argument, get_args(Argument))
 
-    def can_request(self, name: str, params: Mapping[str, Any]) -> bool:
-        """Whether a call may request a projection; otherwise the server answers untouched."""
+    def text_of(self, name: str, params: Mapping[str, Any]) -> str | None:
+        """What a call says of a projection, as `read` reads it; None if the server is to answer untouched."""
         meta, arguments = params.get("_meta"), params.get("arguments")
-        by_meta = isinstance(meta, Mapping) and (PROJECTION_LITERAL in meta or PROJECTION in meta)
-        return (
-            by_meta or self._has_argument(arguments) or name in self.defaults or name.startswith(self.shipped_prefixes)
-        )
+        chosen = {key: meta[key] for key in _KEYS if key in meta} if is_object(meta) else {}
+        if self._has_argument(arguments):
+            chosen[""] = {name: value for name, value in arguments.items() if name.startswith(ARGUMENT)}
+        elif chosen.keys().isdisjoint((PROJECTION_LITERAL, PROJECTION)) and not (
+            name in self.defaults or name.startswith(self.shipped_prefixes)
+        ):
+            return None
+        return compact(chosen)
 
     def default_view(self, entry: Entry) -> str | None:
         """The view for calls without a request, if the caller may know of it."""
@@ -106,14 +111,6 @@ class RequestOptions:
             return ProjectionRequest(meant, "argument", argument=self.argument_of(entry) or ARGUMENT)
         default = self.default_view(entry) if takes_default else None
         return None if default is None else ProjectionRequest(Projection.view(default), "default view")
-
-    def text_of(self, params: Mapping[str, Any]) -> str:
-        """The words of a call that `read` reads: equal ones ask for the same."""
-        meta, arguments = params.get("_meta"), params.get("arguments")
-        chosen = {key: meta[key] for key in _KEYS if key in meta} if is_object(meta) else {}
-        if self._has_argument(arguments):
-            chosen[""] = {name: value for name, value in arguments.items() if name.startswith(ARGUMENT)}
-        return compact(chosen)
 
     def without_argument(self, request: Request, entry: Entry) -> Request:
         """The request as the tool itself receives it."""

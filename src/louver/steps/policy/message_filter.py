@@ -26,12 +26,15 @@ if TYPE_CHECKING:
     from louver.policy.policy import Feature, Policy
 
 _SERVER_INFO_KEYS: Final = ("name", "title", "version")
-# Method of a client's request, or of a server's message -> the feature by which a policy allows it.
-_FEATURE_OF: Final[dict[str, Feature]] = {
+# Method of a client's request -> the feature by which a policy allows it.
+_FROM_CLIENTS: Final[dict[str, Feature]] = {
     "prompts/list": "prompts",
     "prompts/get": "prompts",
     "completion/complete": "completion",
     "logging/setLevel": "logging",
+}
+# The same of a server's message.
+_FROM_SERVERS: Final[dict[str, Feature]] = {
     "notifications/progress": "progress",
     "notifications/message": "logging",
     "elicitation/create": "elicitation",
@@ -50,7 +53,7 @@ class MessageFilter:
         """Whether a notification or request of the server reaches clients."""
         if method == RESOURCE_UPDATED:
             return isinstance(uri, str) and self.policy.covers(uri)
-        return method in _ALWAYS_ALLOWED or _FEATURE_OF.get(method) in self.policy.allowed_features
+        return method in _ALWAYS_ALLOWED or _FROM_SERVERS.get(method) in self.policy.allowed_features
 
     def visible_params(self, method: str, params: dict[str, Any] | None) -> dict[str, Any] | None:
         """The params of an allowed message of the server; None if it needs none."""
@@ -67,7 +70,7 @@ class MessageFilter:
         if method in ("resources/read", "resources/subscribe", "resources/unsubscribe"):
             self._check_covered(params.get("uri"))
             return None
-        if _FEATURE_OF.get(method) in self.policy.allowed_features:
+        if _FROM_CLIENTS.get(method) in self.policy.allowed_features:
             reference = members(params.get("ref")) if method == "completion/complete" else {}
             if "uri" in reference:
                 self._check_covered(reference["uri"])

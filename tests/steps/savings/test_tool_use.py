@@ -8,7 +8,7 @@ import pytest
 
 from louver.gateway.builtin.deferred import MAX_USED_TOOLS, choose_used
 from louver.steps.savings.database import KIND
-from louver.steps.savings.use import has_large_answers, read_use, used_lately
+from louver.steps.savings.tool_use import has_large_answers, read_use, used_lately
 
 OURS = f"PRAGMA application_id = {KIND.application_id}"
 
