@@ -513,6 +513,6 @@ def test_a_wrong_view_is_refused_before_the_server_serves(vector):
     if not always:
         doors.append(lambda: louver.attach(Server("any"), views={"tool": views}))
     for door in doors:
-        with pytest.raises(louver.InvalidView) as refused:
+        with pytest.raises(louver.errors.InvalidView) as refused:
             door()
         check_members(refused.value.to_json(), vector["refusal"])

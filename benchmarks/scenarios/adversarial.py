@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.measuring import timed
 from benchmarks.results import Group, Row
-from louver import Projection, ProjectionLimit, compile_projection
+from louver import Projection, compile_projection
 from louver.core.paths.path import FieldPath
+from louver.errors import ProjectionLimit
 from louver.limits import MAX_PATHS
 
 if TYPE_CHECKING:

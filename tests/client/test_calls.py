@@ -85,7 +85,7 @@ async def test_a_view_that_only_the_server_knows_is_taken_as_its_receipt_says(mo
         assert await client.views("get_profile") == {}
         result = await client.call_tool("get_profile", view="minimal")
         assert result.data == {"id": 7, "name": "Ann"}
-        with pytest.raises(louver.UnknownView, match="'minimal'"):
+        with pytest.raises(louver.errors.UnknownView, match="'minimal'"):
             await client.call_tool("get_profile", view="full")
 
 
@@ -298,7 +298,7 @@ async def test_a_required_projection_is_refused_before_the_call(mode):
     """Ours: nothing of such a server says that it could."""
     made = lowlevel(get_profile=tool(SCHEMA))
     async with louver.Client(made.server, mode=mode) as client:
-        with pytest.raises(louver.ProjectionRequired, match="says nothing of any"):
+        with pytest.raises(louver.errors.ProjectionRequired, match="says nothing of any"):
             await client.call_tool("get_profile", include=["name"], required=True)
     assert made.calls == []
 
@@ -348,7 +348,7 @@ async def test_an_answer_without_output_is_none(mode):
         assert result.data is None
         assert not result.applied
         assert result.receipt.reason == "no_structured_output"
-        with pytest.raises(louver.ProjectionRequired):
+        with pytest.raises(louver.errors.ProjectionRequired):
             await client.call_tool("say", include=["name"], required=True)
 
 
@@ -359,7 +359,7 @@ async def test_a_kept_result_comes_as_its_preview(mode):
         result = await client.call_tool("list_issues", {"limit": 20}, include=["issues.body"])
         assert not result.applied
         assert result.receipt.reason == "result_kept"
-        with pytest.raises(louver.ProjectionRequired):
+        with pytest.raises(louver.errors.ProjectionRequired):
             await client.call_tool("list_issues", {"limit": 20}, include=["issues.body"], required=True)
 
 
@@ -370,7 +370,7 @@ async def test_a_kept_result_comes_as_its_preview(mode):
 async def test_a_strict_request_is_refused_before_the_call(mode, server):
     """Ours: with what was probably meant, whether the server projects or not."""
     async with louver.Client(server(), mode=mode) as client:
-        with pytest.raises(louver.UnknownField) as refused:
+        with pytest.raises(louver.errors.UnknownField) as refused:
             await client.call_tool(*USER, include=["nmae"], strict=True)
     assert refused.value.fields == {"unmatched": ["nmae"], "suggestions": {"nmae": "name"}}
 
@@ -392,7 +392,7 @@ async def test_a_strict_request_is_refused_before_the_call(mode, server):
 async def test_a_request_that_is_none_is_refused(options, said):
     """Ours."""
     async with louver.Client(plain()) as client:
-        with pytest.raises(louver.InvalidProjection, match=said):
+        with pytest.raises(louver.errors.InvalidProjection, match=said):
             await client.call_tool(*USER, **options)
 
 
@@ -410,7 +410,7 @@ async def test_arguments_that_are_no_object_are_refused(mode, arguments):
 async def test_an_error_of_the_tool_is_raised_with_its_content(mode):
     """Ours: what it says stands in no message of ours."""
     async with louver.Client(example(), mode=mode) as client:
-        with pytest.raises(louver.ToolFailed) as failed:
+        with pytest.raises(louver.errors.ToolFailed) as failed:
             await client.call_tool("always_fails", include=["name"])
     assert "this tool always fails" not in str(failed.value)
     assert "this tool always fails" in failed.value.content[0]["text"]
@@ -419,7 +419,7 @@ async def test_an_error_of_the_tool_is_raised_with_its_content(mode):
 async def test_a_known_code_of_an_error_is_told(mode):
     """Ours: here of a tool whose description was not read."""
     async with louver.Client(example(disclosure="enforce"), mode=mode) as client:
-        with pytest.raises(louver.ToolFailed, match="TOOL_DESCRIPTION_REQUIRED"):
+        with pytest.raises(louver.errors.ToolFailed, match="TOOL_DESCRIPTION_REQUIRED"):
             await client.call_tool(*USER, include=["name"])
 
 
@@ -428,7 +428,7 @@ async def test_an_output_that_the_server_itself_finds_wrong_is_told(mode):
     made = lowlevel(get_profile=tool(SCHEMA, structured({**PROFILE, "name": 7})))
     louver.attach(made.server)
     async with louver.Client(made.server, mode=mode) as client:
-        with pytest.raises(louver.OutputInvalid, match="says the server"):
+        with pytest.raises(louver.errors.OutputInvalid, match="says the server"):
             await client.call_tool("get_profile", include=["name"])
 
 
@@ -459,7 +459,7 @@ def lowlevel_with_refusal():
 
 async def test_what_is_raised_within_the_block_comes_out_as_it_is(mode):
     """Ours: the SDK's client puts it into a group."""
-    with pytest.raises(louver.UnknownField):
+    with pytest.raises(louver.errors.UnknownField):
         async with louver.Client(example(), mode=mode) as client:
             await client.call_tool(*USER, include=["nmae"], strict=True)
 
@@ -505,7 +505,7 @@ async def test_a_new_tool_is_found(mode):
     async with louver.Client(made.server, mode=mode) as client:
         await client.call_tool("get_profile")
         made.tools["other"] = tool(SCHEMA)
-        with pytest.raises(louver.UnknownField):
+        with pytest.raises(louver.errors.UnknownField):
             await client.call_tool("other", include=["nmae"], strict=True)
 
 
@@ -539,5 +539,5 @@ async def test_all_pages_of_a_list_are_read(mode):
     """Ours."""
     made = lowlevel(1, first=tool(SCHEMA), second=tool(SCHEMA), third=tool(SCHEMA))
     async with louver.Client(made.server, mode=mode) as client:
-        with pytest.raises(louver.UnknownField):
+        with pytest.raises(louver.errors.UnknownField):
             await client.call_tool("third", include=["nmae"], strict=True)

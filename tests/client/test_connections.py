@@ -110,7 +110,7 @@ async def test_what_is_no_json_over_http_is_told_without_its_values():
     with ThreadingHTTPServer(("127.0.0.1", 0), Garbled) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         async with louver.Client(f"http://127.0.0.1:{server.server_port}/mcp", mode="legacy") as client:
-            with pytest.raises(louver.InvalidAnswer, match="no result that the protocol has") as told:
+            with pytest.raises(louver.errors.InvalidAnswer, match="no result that the protocol has") as told:
                 await client.call_tool("get_profile")
         server.shutdown()
     assert CANARY not in "".join(traceback.format_exception(told.value))
@@ -200,6 +200,6 @@ async def test_a_server_that_does_not_stop_to_ask_is_told(monkeypatch):
     again = {"resultType": "input_required", "inputRequests": None, "requestState": "again"}
     made = lowlevel(ask=tool(result=lambda _arguments: {**again, "inputRequests": {}}))
     async with louver.Client(made.server) as client:
-        with pytest.raises(louver.InvalidAnswer, match="still asks after 10 rounds"):
+        with pytest.raises(louver.errors.InvalidAnswer, match="still asks after 10 rounds"):
             await client.call_tool("ask")
     assert len(made.calls) == 10

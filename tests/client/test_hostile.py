@@ -15,6 +15,7 @@ from jsonschema import Draft202012Validator
 import louver
 from client.servers import CANARY, PROFILE, SCHEMA, answering, liar, structured
 from louver.client.validation_cost import is_affordable
+from louver.errors import InvalidAnswer, OutputInvalid, ProjectionRequired
 
 pytestmark = pytest.mark.anyio
 
@@ -57,7 +58,7 @@ def refused(error, kind, said):
 async def test_what_is_no_receipt_is_told(mode, receipt, said):
     """Ours."""
     made = liar({**structured(NAME), "_meta": {"projection": receipt}})
-    refused(await asked(made, mode), louver.InvalidAnswer, said)
+    refused(await asked(made, mode), InvalidAnswer, said)
 
 
 @pytest.mark.parametrize(
@@ -73,13 +74,13 @@ async def test_what_is_no_receipt_is_told(mode, receipt, said):
 )
 async def test_a_receipt_of_another_request_is_told(mode, receipt, said):
     """Ours."""
-    refused(await asked(liar(answering(NAME, **receipt)), mode), louver.InvalidAnswer, said)
+    refused(await asked(liar(answering(NAME, **receipt)), mode), InvalidAnswer, said)
 
 
 async def test_a_receipt_that_nobody_asked_for_is_told(mode):
     """Ours: but for a default view."""
     made = liar(answering(NAME))
-    refused(await asked(made, mode, minimize=False), louver.InvalidAnswer, "nobody asked for")
+    refused(await asked(made, mode, minimize=False), InvalidAnswer, "nobody asked for")
 
 
 async def test_a_view_with_other_fields_than_the_tool_tells_of_is_told(mode):
@@ -87,7 +88,7 @@ async def test_a_view_with_other_fields_than_the_tool_tells_of_is_told(mode):
     made = liar(
         answering(PROFILE, mode="view", view="minimal", fields=["*"]), hint={"recommendedViews": {"minimal": ["name"]}}
     )
-    refused(await asked(made, mode, view="minimal"), louver.InvalidAnswer, "other fields than the view")
+    refused(await asked(made, mode, view="minimal"), InvalidAnswer, "other fields than the view")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ async def test_what_is_always_added_is_told_twice_or_not_at_all(mode, hinted, to
     """Ours: by the tool, and by the answer; all of it is no addition."""
     value = {"name": "Ann", "email": CANARY}
     made = liar(answering(value, always=told), hint={"always": hinted} if hinted else {})
-    refused(await asked(made, mode), louver.InvalidAnswer, said)
+    refused(await asked(made, mode), InvalidAnswer, said)
 
 
 async def test_what_the_author_always_adds_is_there(mode):
@@ -117,7 +118,7 @@ async def test_what_the_author_always_adds_is_there(mode):
 async def test_a_view_that_only_the_server_knows_must_be_one(mode):
     """Ours: it is known by its receipt alone."""
     made = liar(answering(NAME, mode="view", view="minimal", fields=["name"], excluded=["a..b"]))
-    refused(await asked(made, mode, view="minimal"), louver.InvalidAnswer, "'view'")
+    refused(await asked(made, mode, view="minimal"), InvalidAnswer, "'view'")
 
 
 async def test_members_that_are_not_known_are_no_lie(mode):
@@ -133,7 +134,7 @@ async def test_not_applied_is_not_applied_whatever_the_reason(mode, reason):
     result = await asked(made, mode)
     assert not result.applied
     assert result.data == PROFILE
-    refused(await asked(made, mode, include=["name"], required=True), louver.ProjectionRequired, "without one")
+    refused(await asked(made, mode, include=["name"], required=True), ProjectionRequired, "without one")
 
 
 async def test_no_receipt_is_not_applied(mode):
@@ -141,7 +142,7 @@ async def test_no_receipt_is_not_applied(mode):
     made = liar(structured(NAME | PROFILE))
     result = await asked(made, mode)
     assert (result.applied, result.receipt) == (False, None)
-    refused(await asked(made, mode, include=["name"], required=True), louver.ProjectionRequired, "without one")
+    refused(await asked(made, mode, include=["name"], required=True), ProjectionRequired, "without one")
 
 
 async def test_a_key_of_somebody_else_is_no_receipt(mode):
@@ -168,13 +169,13 @@ async def test_a_key_of_somebody_else_is_no_receipt(mode):
 @pytest.mark.parametrize("output", [SCHEMA, OPEN, None])
 async def test_what_nobody_asked_for_is_told_whatever_is_listed(mode, value, output):
     """Ours: the receipt says that it was left out."""
-    refused(await asked(liar(answering(value), output=output), mode), louver.InvalidAnswer, "more than was asked for")
+    refused(await asked(liar(answering(value), output=output), mode), InvalidAnswer, "more than was asked for")
 
 
 async def test_what_was_to_be_left_out_is_told(mode):
     """Ours."""
     made = liar(answering(PROFILE, mode="exclude", fields=["**.email"]))
-    refused(await asked(made, mode, exclude=["**.email"]), louver.InvalidAnswer, "more than was asked for")
+    refused(await asked(made, mode, exclude=["**.email"]), InvalidAnswer, "more than was asked for")
 
 
 @pytest.mark.parametrize("value", [{"name": [CANARY]}, {"name": 7}, {"name": {CANARY: 1}}, {}, {"name": None}])
@@ -183,32 +184,32 @@ async def test_a_value_of_another_type_is_told(value, told):
     """Ours: whatever the server tells of it."""
     receipt = {} if told is None else {"projectedSchema": told}
     made = liar(answering(value, **receipt), exact=SCHEMA)
-    refused(await asked(made), louver.OutputInvalid, "projected schema")
+    refused(await asked(made), OutputInvalid, "projected schema")
 
 
 async def test_an_unprojected_value_of_another_type_is_told(mode):
     """Ours: the stock client's error would quote it."""
     made = liar(structured({**PROFILE, "id": CANARY}), exact=SCHEMA)
-    refused(await asked(made, mode, minimize=False), louver.OutputInvalid, "output schema")
+    refused(await asked(made, mode, minimize=False), OutputInvalid, "output schema")
 
 
 async def test_a_receipt_without_an_output_is_told(mode):
     """Ours."""
     made = liar({**answering(NAME), "content": [{"type": "text", "text": CANARY}]})
     del made.tools["get_profile"]["result"]["structuredContent"]
-    refused(await asked(made, mode), louver.InvalidAnswer, "no output")
+    refused(await asked(made, mode), InvalidAnswer, "no output")
 
 
 async def test_text_is_no_way_around(mode):
     """Ours: what is told of nothing known is held against the request all the same."""
     held = {"content": [{"type": "text", "text": json.dumps(PROFILE)}]}
     made = liar({**held, "_meta": {"projection": {**answering({})["_meta"]["projection"], "schemaSource": "inferred"}}})
-    refused(await asked(made, mode), louver.InvalidAnswer, "more than was asked for")
+    refused(await asked(made, mode), InvalidAnswer, "more than was asked for")
     wrapped = {"result": json.dumps({"name": "Ann", "email": CANARY})}
     text = {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}
     told = {"properties": {"result": {"contentSchema": True}}}
     made = liar(answering(wrapped, schemaSource="inferred", projectedSchema=told), output=text)
-    refused(await asked(made, mode), louver.InvalidAnswer, "more than was asked for")
+    refused(await asked(made, mode), InvalidAnswer, "more than was asked for")
 
 
 async def test_an_abyss_is_told():
@@ -216,7 +217,7 @@ async def test_an_abyss_is_told():
     deep = {}
     for _ in range(250):
         deep = {"name": deep}
-    refused(await asked(liar(answering(deep), output=OPEN)), louver.InvalidAnswer, "nested deeper")
+    refused(await asked(liar(answering(deep), output=OPEN)), InvalidAnswer, "nested deeper")
 
 
 async def test_what_is_no_result_of_the_protocol_is_told_without_its_values():
@@ -228,7 +229,7 @@ async def test_what_is_no_result_of_the_protocol_is_told_without_its_values():
         return {**answer, "content": CANARY} if ctx.method == "tools/call" else answer
 
     made.server.middleware.insert(0, middleware)
-    refused(await asked(made, "legacy"), louver.InvalidAnswer, "no result that the protocol has")
+    refused(await asked(made, "legacy"), InvalidAnswer, "no result that the protocol has")
 
 
 # The schema
@@ -254,7 +255,9 @@ async def test_a_value_that_its_own_schema_refuses_is_told(mode):
     """Ours: though the listed one takes it."""
     told = {"type": "object", "properties": {"name": {"type": "integer"}}}
     refused(
-        await asked(liar(answering(NAME, projectedSchema=told), output=OPEN), mode), louver.OutputInvalid, "receipt"
+        await asked(liar(answering(NAME, projectedSchema=told), output=OPEN), mode),
+        OutputInvalid,
+        "receipt",
     )
 
 
@@ -295,7 +298,7 @@ async def test_no_pattern_stalls_the_caller(where):
         options = {"include": ["name"]}
     # By a pattern that backtracks this would not end.
     result = await asked(made, **options)
-    assert isinstance(result, louver.OutputInvalid | louver.ProjectedResult)
+    assert isinstance(result, OutputInvalid | louver.ProjectedResult)
 
 
 async def test_answers_are_looked_at_off_the_event_loop(mode, monkeypatch):

@@ -66,7 +66,7 @@ def test_an_answer_that_holds_more_is_not(triple: Triple):
     """Ours: the whole value, with the receipt of a part."""
     tool, projection, plan, result = conversation(triple, loosened=True)
     assume(plan(triple.value) != triple.value)
-    with pytest.raises(louver.InvalidAnswer, match="more than was asked for"):
+    with pytest.raises(louver.errors.InvalidAnswer, match="more than was asked for"):
         judge(tool, projection, {**result, "structuredContent": triple.value}, prune=False)
 
 

@@ -134,7 +134,7 @@ async def test_a_field_is_read_from_there(mode):
     async with louver.Client(made.server, mode=mode) as client:
         result = await client.call_tool("get_profile", into=Apart)
         deep = typed("city", str, city=Field(validation_alias=AliasPath("address", "ctiy")))
-        with pytest.raises(louver.UnfitType, match=r"did you mean 'address\.city'"):
+        with pytest.raises(louver.errors.UnfitType, match=r"did you mean 'address\.city'"):
             await client.call_tool("get_profile", into=deep)
     found = {"address": "Rome", "code": "00100", "items": 1, "id": PROFILE["email"]}
     assert (result.applied, result.data.model_dump()) == (True, found)
@@ -153,7 +153,7 @@ async def test_a_time_may_come_as_a_number():
 @pytest.mark.parametrize("type_", [type("Plain", (), {}), Callable[[], int]])
 def test_what_is_no_type_for_json_is_refused(type_):
     """Ours."""
-    with pytest.raises(louver.UnfitType, match="no type"):
+    with pytest.raises(louver.errors.UnfitType, match="no type"):
         Typed(type_)
 
 
@@ -164,14 +164,14 @@ class Stdlib(typing.TypedDict):
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="pydantic reads both kinds of TypedDict from Python 3.12 on")
 def test_a_typed_dict_that_pydantic_cannot_read_is_refused_with_the_one_that_it_can():
     """Ours: with what would be right."""
-    with pytest.raises(louver.UnfitType, match=r"^list\[Stdlib\] .* expected typing_extensions\.TypedDict"):
+    with pytest.raises(louver.errors.UnfitType, match=r"^list\[Stdlib\] .* expected typing_extensions\.TypedDict"):
         Typed(list[Stdlib])
 
 
 @pytest.mark.parametrize("type_", [Iterable[int], dict[str, Generator[int, None, None]] | None])
 def test_a_type_that_would_be_checked_only_later_is_refused(type_):
     """Ours: its values would come unchecked, and its error would quote the answer."""
-    with pytest.raises(louver.UnfitType, match=r"expected list\[\.\.\.\]"):
+    with pytest.raises(louver.errors.UnfitType, match=r"expected list\[\.\.\.\]"):
         Typed(type_)
     assert Typed(Sequence[int]).read([1], "t") == [1]
 
@@ -229,7 +229,7 @@ async def test_a_type_that_the_tool_cannot_answer_is_refused_before_the_call(typ
     if loosened:
         louver.attach(made.server)
     async with louver.Client(made.server) as client:
-        with pytest.raises(louver.UnfitType, match=said) as refused:
+        with pytest.raises(louver.errors.UnfitType, match=said) as refused:
             await client.call_tool("get_profile", into=type_)
     assert refused.value.fields["path"] == path
     assert made.calls == []
@@ -259,9 +259,9 @@ async def test_an_answer_that_is_none_of_the_type_is_told_without_its_values(mod
     """Ours: pydantic's own error would quote it."""
     made = lowlevel(get_profile=tool(result=structured({**PROFILE, "address": {"city": {CANARY: CANARY}, "zip": "1"}})))
     async with louver.Client(made.server, mode=mode) as client:
-        with pytest.raises(louver.OutputInvalid, match="no Card: string_type") as wrong:
+        with pytest.raises(louver.errors.OutputInvalid, match="no Card: string_type") as wrong:
             await client.call_tool("get_profile", into=Card)
-        with pytest.raises(louver.OutputInvalid, match="int_parsing at 'address") as unnamed:
+        with pytest.raises(louver.errors.OutputInvalid, match="int_parsing at 'address") as unnamed:
             await client.call_tool("get_profile", into=typed("address", dict[str, dict[str, int] | str]))
     for error in (wrong, unnamed):
         assert CANARY not in "".join(traceback.format_exception(error.value))
@@ -272,7 +272,7 @@ async def test_no_output_is_none_of_the_type():
     """Ours."""
     made = liar({"content": [{"type": "text", "text": CANARY}]}, output=None)
     async with louver.Client(made.server) as client:
-        with pytest.raises(louver.OutputInvalid, match=r"no Card: .* no structured content, and no text"):
+        with pytest.raises(louver.errors.OutputInvalid, match=r"no Card: .* no structured content, and no text"):
             await client.call_tool("get_profile", into=Card)
 
 
@@ -280,7 +280,7 @@ async def test_null_is_no_prose():
     """Ours: nor is it of the type."""
     null = {"type": "object", "properties": {"result": {}}, "required": ["result"]}
     async with louver.Client(liar(structured({"result": None}), output=null).server) as client:
-        with pytest.raises(louver.OutputInvalid, match=r"at '\*'$"):
+        with pytest.raises(louver.errors.OutputInvalid, match=r"at '\*'$"):
             await client.call_tool("get_profile", into=Card)
 
 

@@ -120,5 +120,7 @@ def test_every_bound_that_a_client_can_meet_stands_in_the_reference_with_its_val
 
 def test_every_public_name_stands_in_the_reference():
     """*Ours*."""
-    missing = [name for name in louver.__all__ if not re.search(rf"`(louver\.)?{name}\b", REFERENCE)]
+    errors = [name for name, each in vars(louver.errors).items() if getattr(each, "__module__", "") == "louver.errors"]
+    names = [name for name in (*louver.__all__, *errors) if name[0] != "_" or name == "__version__"]
+    missing = [name for name in names if not re.search(rf"`(louver\.(errors\.)?)?{name}\b", REFERENCE)]
     assert not missing, ", ".join(missing)

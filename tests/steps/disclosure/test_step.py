@@ -273,7 +273,7 @@ def test_files_that_cannot_be_used_keep_a_server_from_starting(tmp_path):
     """Ours."""
     (tmp_path / "t.json").write_text('{"summary": 1}')
     server = Server("s")
-    with pytest.raises(louver.InvalidDescription, match=r"t\.json:1: 'summary' is a text"):
+    with pytest.raises(louver.errors.InvalidDescription, match=r"t\.json:1: 'summary' is a text"):
         louver.attach(server, disclosure="enforce", descriptions=tmp_path)
     louver.attach(server, disclosure="enforce")
 
