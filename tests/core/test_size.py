@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
 
 from louver.core.json import compact
 from louver.core.paths.mask import include_mask
@@ -12,6 +13,10 @@ from louver.core.paths.path import FieldPath
 from louver.core.projection.plan import compile_projection
 from louver.core.projection.request import Projection
 from louver.core.size import is_heavier, is_larger
+from strategies import asked_values
+
+if TYPE_CHECKING:
+    from fuzz.requests import Request
 
 ROWS = [{"id": number, "tags": ["a", "b"], "user": {"login": "x"}} for number in range(1000)]
 
@@ -83,6 +88,14 @@ def test_a_plan_knows_what_it_looks_at(request_: Projection, parts: int):
     value = {"rows": ROWS, "total": 1000}
     assert plan.looks_at_more(value, parts - 1)
     assert not plan.looks_at_more(value, parts)
+
+
+@given(asked_values())
+def test_a_plan_looks_at_no_more_parts_than_bytes_by_nodes(pair: tuple[Any, Request]):
+    """Ours: a short text is not measured."""
+    value, request = pair
+    plan = compile_projection(getattr(Projection, request.mode)(*request.fields))
+    assert not plan.looks_at_more(value, len(compact(value)) * max(1, plan.nodes))
 
 
 def test_counting_ends_once_it_is_known():

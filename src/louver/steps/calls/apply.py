@@ -36,14 +36,14 @@ class KeptValue:
 
 
 async def apply_projection(
-    entry: Entry, projection: Projection, output: Output, ready: ReadyPlan | None = None
+    entry: Entry, projection: Projection, output: Output, ready: ReadyPlan | None = None, *, is_small: bool = False
 ) -> KeptValue:
     """Project an output; slow work is done off the event loop. `ready`: the plan for structured content, if known."""
     application = _Application(entry, projection, output, ready)
     if application.plan_cost > MAX_PLAN_COST_ON_LOOP:
         return await in_thread(application.kept)
     plan = application.plan
-    if plan.looks_at_more(output.value, MAX_ON_LOOP):
+    if not is_small and plan.looks_at_more(output.value, MAX_ON_LOOP):
         return await in_thread(application.kept)
     value = plan(output.value)
     is_quick = application.is_quick or not is_larger(value, MAX_ON_LOOP)

@@ -27,6 +27,7 @@ from louver.steps.calls.request import ProjectionRequest, RefusedArgument, Reque
 from louver.steps.calls.unmatched import note_by_schema, note_by_value
 from louver.steps.pages import envelope_of
 from louver.steps.refusals import error_result, model_error_result
+from louver.wire.jsonrpc.codec import Result
 from louver.wire.projection import NotApplied, Reason, brief
 
 if TYPE_CHECKING:
@@ -165,7 +166,9 @@ class ProjectedCalls:
                 return CallOutcome(error_result(_required_error("no_structured_output"), envelope_of(result)))
             return _not_applied(result, requested, "no_structured_output")
         try:
-            kept = await apply_projection(entry, requested.projection, output, decision and decision.ready_plan)
+            plan = decision and decision.ready_plan
+            is_small = decision is not None and isinstance(result, Result) and result.size <= decision.small_bytes
+            kept = await apply_projection(entry, requested.projection, output, plan, is_small=is_small)
             if not kept.is_valid:
                 decision = None
                 # The server may have changed the tool since it was last listed.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from louver.limits import MAX_ON_LOOP
 from louver.steps.calls.apply import receipt
 from louver.steps.calls.unmatched import note_by_schema
 from louver.wire.projection import brief
@@ -28,6 +29,8 @@ class Decision:
         self.requested = requested
         self.note = note
         self.ready_plan = entry.plan(requested.projection)
+        # Of a text of so many bytes, the plan looks at no more parts than the bound.
+        self.small_bytes = MAX_ON_LOOP // max(1, self.ready_plan.plan.nodes)
         self.nodes = self.ready_plan.nodes + len(text) // CHARACTERS_A_NODE
         self._receipts: dict[tuple[bool, bool], dict[str, Any]] = {}
 

@@ -12,11 +12,10 @@ from louver.concurrency.offload import in_thread
 from louver.core import json
 from louver.core.json import is_array, is_object, members
 from louver.limits import MAX_READ_ON_LOOP
-from louver.wire.output import blocks, find_output, may_be_output
+from louver.wire.output import Output, blocks, find_output, is_structured, may_be_output
 
 if TYPE_CHECKING:
     from louver.core.json import Json
-    from louver.wire.output import Output
 
 
 _WHITE_SPACE = ("\n", " ", "\t", "\r")
@@ -99,6 +98,8 @@ def _is_spaced(text: str) -> bool:
 
 async def find_output_in_thread(result: dict[str, Any], wrapper: str | None) -> Output | None:
     """The output that can be projected, if any; the string in the property `wrapper` may be JSON text."""
+    if wrapper is None and is_structured(result):
+        return Output(result["structuredContent"], "structured")
     text = may_be_output(result, wrapper)
     if isinstance(text, str) and len(text) > MAX_READ_ON_LOOP:
         return await in_thread(partial(find_output, result, wrapper))
