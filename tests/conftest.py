@@ -1,7 +1,7 @@
 """Two tiers of tests: the everyday one, and the rest with `--deep`.
 
 uv run pytest            of each table of cases a quarter, evenly spread; laws are tried with 60 examples
-uv run pytest --deep     the other cases, and what is marked `deep`; and the laws, those of the core with 1,000 examples
+uv run pytest --deep     the other cases, and what is marked `deep`; and the laws, those of the core with 500 examples
 uv run pytest FILE::TEST all cases of a named test
 uv run pytest --lf       what failed last, of both tiers; without what is said of all tests (`COLLECTED`, `EVERYDAY`)
 """
@@ -33,7 +33,7 @@ _OPTIONS = {"deadline": None, "suppress_health_check": _SLOW, "derandomize": "CI
 settings.register_profile("covered", max_examples=15, **_OPTIONS)
 settings.register_profile("everyday", max_examples=60, **_OPTIONS)
 settings.register_profile("deep", max_examples=200, **_OPTIONS)
-settings.register_profile("deep core", max_examples=1000, **_OPTIONS)
+settings.register_profile("deep core", max_examples=500, **_OPTIONS)
 
 LEAST_CASES = 4
 """How many cases of a table the everyday run takes at least, where a case costs milliseconds."""
