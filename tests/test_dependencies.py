@@ -17,7 +17,6 @@ EXTRAS = {name: [Requirement(text) for text in texts] for name, texts in PROJECT
 
 UNDECLARED = {
     "_typeshed": "there only for type checkers",
-    "louver_conformance": "used where it is installed; the command says how to get it",
     "pydantic_core": "annotations alone; pydantic pins its version",
 }
 """Imported names that no dependency stands for -> why."""

@@ -24,6 +24,7 @@ from louver.gateway.routing.aggregate import SEPARATOR, split_name
 from louver.gateway.routing.forward import Forward
 from louver.gateway.routing.tool_origins import UpstreamOrigins
 from louver.limits import MAX_CALLERS, MAX_RESULTS_BYTES
+from louver.policy.principal import Principal
 from louver.seams import plugged_in
 from louver.steps.calls.planning import Planning
 from louver.steps.calls.request import RequestOptions
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from louver.gateway.clients.listen import ListenStreams
     from louver.gateway.config.model import Config, ExecuteLevel, UpstreamConfig
     from louver.gateway.routing.single import Routes
-    from louver.policy.principal import Principal
     from louver.steps.audit.writer import AuditWriter
     from louver.steps.call_limits import CallLimits, LimitSettings
     from louver.steps.compose import Discloses, Hides
@@ -432,12 +432,17 @@ def _audience(config: Config, enforcers: Mapping[str, PolicyEnforcer]) -> Callab
         return everybody
 
     @lru_cache(maxsize=MAX_CALLERS)
-    def audience(principal: Principal) -> Hashable:
+    def known(*rights: Any) -> Hashable:
+        principal = Principal(*rights)
         return (
             *((each.id, each.policy.audience(principal)) for each in enforcers.values()),
             *(rules.rule_for(principal).id for rules in per_caller_rules),
             *((principal.subject, principal.client) if is_per_principal else ()),
         )
+
+    def audience(who: Principal) -> Hashable:
+        # By the rights, not by the caller: those of an object of somebody else's class may change.
+        return known(who.subject, who.client, frozenset(who.scopes), frozenset(who.roles))
 
     return audience
 

@@ -24,6 +24,7 @@ from louver.core.policy.visibility import Visibility
 from louver.core.schema.validate import validator
 from louver.core.wrapper import TEXT_WRAPPERS, text_wrapper
 from louver.errors import ProjectionLimit
+from louver.policy.principal import Principal
 from louver.steps.policy.message_filter import MessageFilter
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 
     from louver.core.json import Json, Schema
     from louver.core.policy.revealed_names import Names
-    from louver.policy.policy import Policy, Text
-    from louver.policy.principal import Principal
+    from louver.policy.policy import Policy, Rule, Text
 
 MAX_VISIBLE_TOOLS = 16_384
 """Cached views of tools under a policy (one for each tool and set of rules), and cached tools of one server."""
@@ -47,7 +47,12 @@ class VisibleTools(MessageFilter):
     def __init__(self, server: str, policy: Policy) -> None:
         super().__init__(policy)
         self.server = server
-        self._rule_for = lru_cache(maxsize=MAX_VISIBLE_TOOLS)(policy.rule_for)
+
+        @lru_cache(maxsize=MAX_VISIBLE_TOOLS)
+        def rule_of(tool: str, client: str | None, scopes: frozenset[str], roles: frozenset[str]) -> Rule | None:
+            return policy.rule_for(tool, Principal(None, client, scopes, roles))
+
+        self._rule_of = rule_of
         self._lock = Lock()
         # The definition that was listed last, and whether the policy fits it.
         self._checked_tools: OrderedDict[str, tuple[dict[str, Any], bool]] = OrderedDict()
@@ -101,6 +106,10 @@ class VisibleTools(MessageFilter):
     def serves(self, tool: dict[str, Any], principal: Principal) -> bool:
         """Whether a caller is served a tool: the policy fits it, else that is logged, and has a rule for the caller."""
         return self._fits(tool) and self._rule_for(tool["name"], principal) is not None
+
+    def _rule_for(self, tool: str, principal: Principal) -> Rule | None:
+        # By the rights, not by the caller: those of an object of somebody else's class may change.
+        return self._rule_of(tool, principal.client, frozenset(principal.scopes), frozenset(principal.roles))
 
     def _fits(self, tool: dict[str, Any]) -> bool:
         name: str = tool["name"]
