@@ -85,6 +85,12 @@ def test_a_baseline_of_known_failures(tmp_path):
         ([], "name the server: -- COMMAND, or --url URL"),
         (["--url", "http://a", "--", "true"], "name the server: -- COMMAND, or --url URL"),
         (["--url", "http://a", "--header", "x"], "--header takes NAME=VALUE"),
+        (["--url", "http://a", "--header", "x=\n"], "--header x: expected printable ASCII, in one line"),
+        (
+            ["--url", "http://a", "--token", "s3cret"],
+            "--token takes a file that holds only the token, and this one cannot",
+        ),
+        (["--url", "http://a", "--token", __file__], "and that only its owner can read: chmod 600"),
         (["--", "no-such-command"], "there is no such command: 'no-such-command' is not on the PATH"),
         (["--era", "2025-11-26"], "there is no '2025-11-26'; did you mean '2025-11-25'?"),
         (["--group", "shema"], "there is no 'shema'; did you mean 'schema'?"),
@@ -98,6 +104,7 @@ def test_a_wrong_call_ends_with_status_2(arguments, said):
     done = conformance(*arguments)
     assert done.returncode == 2
     assert said in done.stderr
+    assert "s3cret" not in done.stderr
 
 
 def test_what_is_not_there_fails_to_connect():

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import shutil
 import signal
 import sys
@@ -106,15 +107,26 @@ def _target(arguments: Namespace, command: Sequence[str]) -> Target:
             raise InvalidInput("--header takes NAME=VALUE, for example X-Tenant=acme")
         headers[name] = value
     if arguments.token is not None:
-        headers["Authorization"] = f"Bearer {_read(arguments.token).strip()}"
+        headers["Authorization"] = f"Bearer {_token(Path(arguments.token))}"
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable()):
+            raise InvalidInput(f"--header {name}: expected printable ASCII, in one line")
     return Target(url=arguments.url, headers=headers)
 
 
-def _read(path: str) -> str:
+def _token(file: Path) -> str:
+    """The token in a file that only its owner can read; the error names no file, since it may be the token itself."""
+    expected = "--token takes a file that holds only the token"
     try:
-        return Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} cannot be read: {type(error).__name__}") from None
+        with file.open(encoding="latin-1") as opened:
+            if os.fstat(opened.fileno()).st_mode & 0o077:
+                raise InvalidInput(f"{expected}, and that only its owner can read: chmod 600")
+            token = opened.read().strip()
+    except OSError as error:
+        raise InvalidInput(f"{expected}, and this one cannot be read: {error.strerror}") from None
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise InvalidInput(f"{expected}: letters, digits and signs without spaces")
+    return token
 
 
 def _check(arguments: Namespace, target: Target) -> int:

@@ -92,7 +92,7 @@ def access_token_from(claims: Mapping[str, Any]) -> AccessToken | None:
     if client is None and subject is None:
         return None
     if issuer is not None and "#" in issuer:
-        # `server/sdk.py` joins issuer and subject with "#", so this could be read as another principal.
+        # `sdk/adapter.py` joins issuer and subject with "#", so this could be read as another principal.
         return None
     return AccessToken(
         token="",
