@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fixtures import floods
-from fixtures.failsafe import FAILSAFE_S, OF_FORKS
+from fixtures.failsafe import FAILSAFE_S, OF_FORKS, until
 from fixtures.forking import PYTHON
 from gateway.bad_peer import withstand
 from gateway.flooded import ASKED
@@ -83,5 +83,13 @@ async def test_nobody_else_notices_a_hostile_upstream(gateway, server, kinds, se
             async with asyncio.timeout(FAILSAFE_S):
                 await flooded.wait()
 
+    # A server that the last attack ended is there again before anything is counted.
+    async with raw(gateway.url) as client:
+        for each in floods.SERVERS:
+            await until(lambda tool=f"{each}__echo": _answers(client, tool))
     # The client of one era, if not that of the other, has gone through all of them.
     await withstand(gateway, attack(), lambda: turns.total() > 2 * len(kinds))
+
+
+async def _answers(client, tool):
+    return not (await client.call(tool)).get("isError")
