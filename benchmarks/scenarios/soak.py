@@ -6,8 +6,8 @@
     calls          answered until then, of all clients together
 
 Four clients of each revision call as fast as they are answered. Of 50 calls 16 name fields, and the first, of a new
-session, has an answer that is kept, of which the client reads a part. The figures are taken ten times: rows are named
-by the share of the time.
+session, has an answer that is kept (at most a thousand are at once), of which the client reads a part. The figures are
+taken ten times: rows are named by the share of the time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _CALL: dict[str, Any] = {"name": "1000", "arguments": {}}
 _NAMED: dict[str, Any] = {"_meta": {"projection": {"mode": "include", "fields": ["total", "items.*.title"]}}}
 _RULE = {"name": "all", "allow": ["*"], "deny": ["items.*.user.login", "items.*.body"]}
 _POLICY = {"version": "1", "tools": {name: {"rules": [_RULE]} for name in ("1000", "100000")}}
-_SETTINGS = {"audit": {"file": "audit.db"}, "keepResults": {"overBytes": 20_000, "minutes": 1}}
+_SETTINGS = {"audit": {"file": "audit.db"}, "keepResults": 20_000}
 
 
 def run(setting: Setting) -> Iterator[Group]:

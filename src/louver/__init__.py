@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from louver.core.schema.relax import relax
     from louver.gateway.gateway import Gateway
     from louver.sdk.attach import attach
-    from louver.steps.calls.warnings import Warnings
     from louver.steps.results.results import KeptResults
     from louver.wire.hint import hint
 
@@ -38,7 +37,6 @@ __all__ = [
     "ProjectedResult",
     "Projection",
     "Ranking",
-    "Warnings",
     "__version__",
     "attach",
     "compile_projection",
@@ -58,7 +56,6 @@ _LAZY: Final = {
     "Projection": "louver.core.projection.request",
     "Ranking": "louver.catalogue.search.ranking",
     "relax": "louver.core.schema.relax",
-    "Warnings": "louver.steps.calls.warnings",
 }
 
 

@@ -114,8 +114,8 @@ async def _kept():
 
     _, unlisted, _ = (await preview()).split("\n")
     _, deferred, _ = (await preview(host=CLAUDE)).split("\n")
-    _, link, _ = (await preview(extensions=PROGRAM, keepResults={"overBytes": 20_000})).split("\n")
-    async with gateway(PEOPLE, keepResults={"overBytes": 20_000}) as wire:
+    _, link, _ = (await preview(extensions=PROGRAM, keepResults=20_000)).split("\n")
+    async with gateway(PEOPLE, keepResults=20_000) as wire:
         answer = await wire.call("list_people", LONG)
         handle = _HANDLE.search(answer["content"][0]["text"])[0]
         return {
@@ -137,8 +137,8 @@ async def _kept():
 async def _extras():
     guidance = [{"tool": "list_people", "when": {"path": "people"}, "note": "Ask for ten at most."}]
     servers = {"data-server": {**PEOPLE["data-server"], "louver": {"guidance": guidance}}}
-    settings = {"argument": "all", "warnings": {"items": 2, "characters": 2000}}
-    shown = {"output_fields": ["people.id", "people.biography"], "limit": 5}
+    settings = {"argument": "all", "warnings": True, "keepResults": False}
+    shown = {"output_fields": ["people.id", "people.biography"], "limit": 120}
     async with gateway(servers, GEMINI, **settings) as wire:
         _, note, items, characters = texts_of(await wire.call("list_people", shown))
     async with gateway(servers, **{**settings, "warnings": False}) as wire:

@@ -84,10 +84,20 @@ WRONG = {
         2,
         "'isolation' is a setting of each server: it stands under the server's 'louver'",
     ),
-    "a store that there was": (
-        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"keepResults": {"store": "no/where/r.db"}}}',
+    "limits that stood by themselves": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"limits": {"callsPerMinute": 9}}}',
         2,
-        "results are kept in memory, or in 'state' if there is one: leave out 'store'",
+        "'callsPerMinute' and 'toolsPerMinute' stand under 'louver' themselves",
+    ),
+    "results kept by an object": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"keepResults": {"overBytes": 9, "minutes": 30}}}',
+        2,
+        "'keepResults': expected true or false or a whole number, not an object",
+    ),
+    "warnings by an object": (
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"warnings": {"items": 20}}}',
+        2,
+        "'warnings': expected true or false, not an object",
     ),
     "a database that there was": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"state": "postgres://${TOKEN}@h/louver"}}',
@@ -110,7 +120,7 @@ WRONG = {
         "'replicaUrl': expected a URL, as http://10.0.0.7:8080/mcp",
     ),
     "no calls at all": (
-        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"limits": {"toolsPerMinute": {"t": 0}}}}',
+        '{"mcpServers": {"a": {"command": "a"}},\n"louver": {"toolsPerMinute": {"t": 0}}}',
         2,
         "'t': expected a whole number from 1",
     ),
@@ -133,8 +143,8 @@ WRONG = {
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
         "'inspect', 'learn', 'meaning', 'exports', 'keys', 'replicaUrl', 'state', 'maxProcesses', "
-        "'limits', 'warnings', 'keepResults', 'toon', 'pseudonymKey', 'auth', 'principal', 'audit', "
-        "'savings'; did you mean 'listing'?",
+        "'callsPerMinute', 'toolsPerMinute', 'warnings', 'keepResults', 'toon', 'pseudonymKey', 'auth', "
+        "'principal', 'audit', 'savings'; did you mean 'listing'?",
     ),
     "savings without a file": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"savings": true}}',

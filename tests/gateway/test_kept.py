@@ -23,7 +23,6 @@ from louver.gateway.config.read import read_config
 from louver.gateway.gateway import Gateway
 from louver.gateway.in_process import sdk_server
 from louver.policy.policy import Policy
-from louver.steps.calls.warnings import Warnings
 from louver.steps.policy.enforcer import PolicyEnforcer
 from louver.steps.results.results import KeptResults
 from louver.wire.names import PROJECTION
@@ -86,11 +85,11 @@ async def test_by_default_nothing_is_said_and_nothing_is_kept(era):
 
 async def test_rules_of_one_server_are_not_those_of_another():
     """GATEWAY.md: tools are called by their server's name."""
-    async with large(NEW, "one", "two", warnings=Warnings(items=1)) as (wire, _):
-        one, two = await wire.call("one__rows", {"number": 2}), await wire.call("two__rows", {"number": 2})
+    async with large(NEW, "one", "two", warnings=True) as (wire, _):
+        one, two = await wire.call("one__rows", {"number": 101}), await wire.call("two__rows", {"number": 101})
     assert one["_meta"][GUIDANCE] == [{"note": NOTE}]
     assert GUIDANCE not in two["_meta"]
-    assert two["_meta"][WARNINGS][0]["items"] == 2
+    assert two["_meta"][WARNINGS][0]["items"] == 101
 
 
 async def test_another_configuration_leaves_results_where_they_are():
@@ -98,7 +97,7 @@ async def test_another_configuration_leaves_results_where_they_are():
     kept = KeptResults()
     async with large(NEW, "large", keep_results=kept) as (wire, gateway):
         uri = uri_of(await wire.call("rows"))
-        await gateway.reconfigure(replace(gateway._config, warnings=Warnings(), exposure="minimal"))
+        await gateway.reconfigure(replace(gateway._config, warnings=True, exposure="minimal"))
         assert (await read(wire, f"{uri}?fields=call"))[0] == {"call": 1}
         await gateway.reconfigure(replace(gateway._config, keep_results=KeptResults(minutes=1)))
         with pytest.raises(MCPError):
@@ -134,7 +133,7 @@ async def test_guidance_for_a_tool_that_is_not_there_is_told():
 
 async def test_scripts_get_data_and_what_they_give_is_kept(tmp_path):
     """Ours: a preview is for who can read on; so is a look at an answer that of the answer itself."""
-    louver = {"exposure": "discovery", "keepResults": {"overBytes": 10_000}, "warnings": True}
+    louver = {"exposure": "discovery", "keepResults": 10_000, "warnings": True}
     server = fixture("large", guidance=[RULE])
     with serving(*config(tmp_path, {"large": server}, **louver)) as served:
         async with Client(served.url, extensions=PROGRAM) as client:
@@ -154,7 +153,7 @@ async def test_scripts_get_data_and_what_they_give_is_kept(tmp_path):
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_two_clients_and_an_end(tmp_path, mode):
     """P17, in processes of their own: guessed and foreign are one answer."""
-    options = config(tmp_path, {"large": fixture("large")}, keepResults={"minutes": 5})
+    options = config(tmp_path, {"large": fixture("large")}, keepResults=True)
     with serving(*options) as served:
         options = {"mode": mode, "extensions": PROGRAM}
         async with Client(served.url, **options) as one, Client(served.url, **options) as other:
@@ -184,23 +183,19 @@ def read_louver(folder, louver=None, **upstream):
 
 def test_a_file_says_what_is_said_and_kept(tmp_path):
     """GATEWAY.md: per tool, in the configuration; off by default."""
-    assert read_louver(tmp_path, {"warnings": True}).warnings == Warnings()
-    assert read_louver(tmp_path, {"warnings": {"items": 5}}).warnings == Warnings(items=5)
-    assert read_louver(tmp_path, {"keepResults": {}}).keep_results == KeptResults()
-    kept = {"overBytes": 5, "minutes": 0.5}
-    assert read_louver(tmp_path, {"keepResults": kept}).keep_results == KeptResults(5, 0.5)
+    assert read_louver(tmp_path, {"warnings": True}).warnings
+    assert read_louver(tmp_path, {"keepResults": True}).keep_results == KeptResults()
+    assert read_louver(tmp_path, {"keepResults": 5}).keep_results == KeptResults(5)
+    assert read_louver(tmp_path, {"keepResults": False}).keep_results is False
     assert read_louver(tmp_path, guidance=[RULE]).upstreams[0].guidance == (GuidanceRule.read(RULE),)
     for louver in ({}, {"warnings": False}):
-        assert (read_louver(tmp_path, louver).warnings, read_louver(tmp_path).keep_results) == (None, None)
+        assert (read_louver(tmp_path, louver).warnings, read_louver(tmp_path).keep_results) == (False, None)
 
 
 WRONG_SETTINGS = {
-    "a number for warnings": ({"warnings": 5}, "'warnings': expected true or false or an object, not a number"),
-    "no items": ({"warnings": {"items": 0}}, "'items': expected a whole number from 1"),
-    "half an item": ({"warnings": {"items": 1.5}}, "'items': expected a whole number, not a number"),
-    "an unknown limit": ({"warnings": {"item": 1}}, "unknown key 'item': expected one of 'items', 'characters'"),
-    "results for ever": ({"keepResults": {"minutes": 1441}}, "'minutes': expected a number over 0 and at most 1440"),
-    "results of any size": ({"keepResults": {"overBytes": 0}}, "'overBytes': expected a whole number from 1"),
+    "a number for warnings": ({"warnings": 5}, "'warnings': expected true or false, not a number"),
+    "half a byte": ({"keepResults": 1.5}, "'keepResults': expected true or false or a whole number, not a number"),
+    "results of any size": ({"keepResults": 0}, "'keepResults': expected `true`, `false`, or a whole number from 1"),
 }
 WRONG_RULES = {
     "no note": ({"when": {"path": "a"}}, "'note' is missing"),

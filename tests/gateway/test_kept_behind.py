@@ -12,7 +12,6 @@ from gateway.served import FIXTURES
 from louver.gateway.config.model import Config, UpstreamConfig
 from louver.gateway.gateway import Gateway
 from louver.gateway.in_process import sdk_server
-from louver.steps.calls.warnings import Warnings
 from louver.steps.results.results import KeptResults
 from steps.kept import KEY, Clock, read, uri_of
 from steps.test_callers import caller
@@ -148,7 +147,7 @@ async def test_another_configuration_does_not_change_where_a_read_goes():
     config = Config(tuple(keeping("one", "two")), keep_results=KeptResults())
     async with changing(config) as (wire, change):
         await wire.call("two__look", {"uri": URI})
-        await change(replace(config, warnings=Warnings()))
+        await change(replace(config, warnings=True))
         assert (await read(wire, URI))[0]["from"] == "two"
         await change(replace(config, upstreams=tuple(keeping("two"))))
         assert (await read(wire, URI))[0]["from"] == "two"

@@ -175,12 +175,12 @@ async def test_settings_and_files_go_by_the_names(tmp_path):
     (tmp_path / "views" / "user.views.json").write_text(json.dumps(views))
     note = {"tool": "user", "when": {"overBytes": 1}, "note": "Ann is away."}
     settings = {"views": "views", "defaultViews": {"user": "who"}, "guidance": [note]}
-    async with inside(tmp_path, settings=settings, limits={"toolsPerMinute": {"user": 1}}) as wire:
+    async with inside(tmp_path, settings=settings, toolsPerMinute={"user": 1}) as wire:
         answer = await wire.call("user")
         assert answer["structuredContent"] == {"tool": "get_user"}
         assert "Ann is away." in json.dumps(answer)
         assert "RATE_LIMITED" in json.dumps(await wire.call("user"))
-    async with gateway(tmp_path, settings=settings, limits={"toolsPerMinute": {"user": 1}}) as made:
+    async with gateway(tmp_path, settings=settings, toolsPerMinute={"user": 1}) as made:
         (state,) = await made.open()
         assert made.problems_of(state) == []
         assert made.views_of("it", state.tools[0]) == ["who"]
@@ -252,7 +252,7 @@ def test_check_tells_what_the_rules_name_in_vain(tmp_path, capsys):
 
 async def test_a_kept_result_is_for_callers_of_the_same_rule(tmp_path):
     """*Ours*: who has no tool has not its results either."""
-    async with gateway(tmp_path, PER_CALLER, keepResults={"overBytes": 1}) as made:
+    async with gateway(tmp_path, PER_CALLER, keepResults=1) as made:
         async with connect(sdk_server(made.answer, Identity(SUPPORT)), NEW) as wire:
             uri = uri_of(await wire.call("user"))
             assert "ann@example.com" in json.dumps(await wire.request("resources/read", {"uri": uri}))

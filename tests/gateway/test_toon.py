@@ -23,8 +23,7 @@ from louver.gateway.gateway import Gateway
 from louver.gateway.in_process import sdk_server
 from louver.limits import MAX_TOON_ON_LOOP
 from louver.steps.audit.report import AuditReport
-from louver.steps.calls import toon
-from louver.steps.calls.warnings import Warnings
+from louver.steps.calls import toon, warnings
 from louver.steps.results.results import KeptResults
 from steps import wire as wires
 from steps.wire import NEW, OLD, PROGRAM, connect
@@ -145,7 +144,8 @@ async def test_an_error_stays(monkeypatch):
 async def test_rules_read_the_value_and_notes_stand_beside_its_text(monkeypatch, host):
     """HOSTS.md: where the host shows them, which is text now."""
     rule = GuidanceRule.read({"tool": "t", "when": {"path": "rows"}, "note": "Ask by id."})
-    async with before(monkeypatch, host, guidance=(rule,), warnings=Warnings(characters=50)) as wire:
+    monkeypatch.setattr(warnings, "MANY_CHARACTERS", 50)
+    async with before(monkeypatch, host, guidance=(rule,), warnings=True) as wire:
         await wire.tools()
         text, *notes = texts(await wire.call("t"))
     assert decode(text) == ROWS

@@ -34,7 +34,7 @@ SCENES = {
     "default": ({}, [PERSON]),
     "fields": ({"argument": "all"}, [PERSON, fields("name"), fields("nmae")]),
     "beside": (
-        {"keepResults": {"overBytes": 20_000}},
+        {"keepResults": 20_000},
         [PERSON, {"tool": "list_rows", "arguments": {"number": 150}}, page(1), page(2)],
     ),
     "deferred": (

@@ -40,7 +40,7 @@ def served(tmp_path_factory):
         def get(exposure="full"):
             if exposure not in made:
                 folder = tmp_path_factory.mktemp(exposure)
-                exports = {} if exposure != "gateway" else {"keepResults": {"overBytes": 2_000}}
+                exports = {} if exposure != "gateway" else {"keepResults": 2_000}
                 made[exposure] = stack.enter_context(gateway(folder, "--exposure", exposure, **exports))
             return made[exposure]
 
@@ -295,7 +295,7 @@ async def test_p08_a_denied_path_answers_as_one_that_does_not_exist(client, serv
 
 async def test_p09_sizes_counts_and_digests_are_taken_over_what_is_visible(tmp_path):
     """PRIVACY.md, P9: of a kept result, of warnings, and of the account of what a projection saved."""
-    kept = {"keepResults": {"overBytes": 4_000}, "warnings": True}
+    kept = {"keepResults": 4_000, "warnings": True}
     async with inside(tmp_path, NEW, servers=["old"], **kept) as wire:
         answer = await wire.call("long")
         # The denied value is as long again.
@@ -419,7 +419,7 @@ async def test_p16_nothing_that_was_pruned_is_public_or_anothers(tmp_path):
 async def test_p17_a_kept_result_is_that_of_who_saw_it(tmp_path, era):
     """PRIVACY.md, P17: bound to session or principal, and to what these may see."""
     who = Somebody("admin")
-    async with inside(tmp_path, era, who, servers=["old"], keepResults={"overBytes": 4_000}) as wire:
+    async with inside(tmp_path, era, who, servers=["old"], keepResults=4_000) as wire:
         uri = (await wire.call("long"))["_meta"]["dev.louver/result"]["uri"]
         assert leaks(await wire.request("resources/read", {"uri": f"{uri}?fields=ssn"}))
         who.roles = frozenset()
@@ -525,7 +525,7 @@ def _uris(said):
 async def test_files_hold_what_is_visible(tmp_path):
     """PRIVACY.md, "One pipeline": exports, byte for byte."""
     (tmp_path / "exports").mkdir()
-    more = {"exposure": "gateway", "exports": "exports", "keepResults": {"overBytes": 1_000}}
+    more = {"exposure": "gateway", "exports": "exports", "keepResults": 1_000}
     async with inside(tmp_path, NEW, NOBODY, servers=["old"], **more) as wire:
         for tool in ("long", "get_person", "list_people", "tell_person"):
             await wire.call("gateway", {"action": "export", "id": tool, "arguments": {}})

@@ -16,8 +16,8 @@ from louver.errors import LouverError
     ("options", "said", "server"),
     in_turn(
         [
-            ({"warnings": "yes"}, "'warnings' is True, False or a `Warnings`, not of type 'str'"),
-            ({"warnings": {"items": 9}}, "'warnings' is True, False or a `Warnings`, not of type 'dict'"),
+            ({"warnings": "yes"}, "'warnings' is True or False, not of type 'str'"),
+            ({"warnings": {"items": 9}}, "'warnings' is True or False, not of type 'dict'"),
             (
                 {"views": {"get": ["id"]}},
                 "'views' of 'get' is a name of each view with its fields, .* not of type 'list'",

@@ -47,7 +47,7 @@ def seen(got):
 @pytest.mark.parametrize(("client", "era"), CLIENTS)
 def test_a_stock_client_accepts_previews(client, era, tmp_path):
     """WIRE.md: each has listed the schemas, and throws at structured content that does not fit."""
-    found = answers(client, era, tmp_path, keepResults={"overBytes": 10})
+    found = answers(client, era, tmp_path, keepResults=10)
     for (tool, _), got in zip(CALLS, found, strict=True):
         assert got["ok"], (tool, got)
         assert not got["isError"]

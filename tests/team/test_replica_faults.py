@@ -194,7 +194,7 @@ async def test_no_call_is_lost_while_replicas_are_killed(tmp_path, calls, pause_
             "keys": [KEY],
             "state": store.url,
             "auth": {"tokens": str(allowed)},
-            "keepResults": {"overBytes": 10_000},
+            "keepResults": 10_000,
         }
         replicas = []
         for number, port in enumerate(ports):

@@ -74,7 +74,7 @@ def ping(number):
 
 @pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 async def test_a_kept_result_is_read_at_every_replica(start, store, era):
-    urls = urls_of(start(SERVERS, state=store.url, keepResults={"overBytes": 10_000}))
+    urls = urls_of(start(SERVERS, state=store.url, keepResults=10_000))
     async with spread(urls) if era == HANDSHAKE else raw(urls[0], era) as client:
         result = await client.call("rows")
         uri = result["_meta"][RESULT]["uri"]
@@ -212,8 +212,7 @@ async def test_a_request_is_cancelled_at_the_replica_that_answers_it(start, stor
 
 async def test_calls_are_counted_once_for_all_replicas(start, redis):
     """A model reads when it can go on; other tools have their own count."""
-    limits = {"toolsPerMinute": {"grow": 3}, "callsPerMinute": 6}
-    urls = urls_of(start(SERVERS, state=redis.url, limits=limits))
+    urls = urls_of(start(SERVERS, state=redis.url, toolsPerMinute={"grow": 3}, callsPerMinute=6))
     async with spread(urls) as client:
         answers = [await client.call("grow") for _ in range(5)]
         assert [answer.get("isError", False) for answer in answers] == [False] * 3 + [True] * 2
@@ -237,7 +236,7 @@ async def commands(store):
 
 async def test_a_plain_call_makes_no_round_trip_to_the_store(start, redis):
     """#43: 2026-07-28 none, 2025-11-25 one at most: one for each replica that opens its session."""
-    urls = urls_of(start(SERVERS, state=redis.url, keepResults={"overBytes": 100_000}))
+    urls = urls_of(start(SERVERS, state=redis.url, keepResults=100_000))
     await subscribed(urls)
     async with raw(urls[0], STATELESS) as new, spread(urls) as old:
         await asyncio.sleep(0.1)
@@ -257,7 +256,7 @@ async def test_a_plain_call_makes_no_round_trip_to_the_store(start, redis):
 async def test_without_its_store_a_replica_answers_plain_calls(start):
     """TEAM.md: what needs the store is refused with that reason; limits are counted here."""
     with stores.redis() as store:
-        options = {"keepResults": {"overBytes": 10_000}, "limits": {"toolsPerMinute": {"grow": 2}}}
+        options = {"keepResults": 10_000, "toolsPerMinute": {"grow": 2}}
         replicas = start(SERVERS, state=store.url, **options)
         urls = urls_of(replicas)
         async with raw(urls[0], STATELESS) as new, spread(urls) as old:

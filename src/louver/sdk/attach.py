@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from louver.sdk.middleware import DisclosureMode, FieldPolicy
-    from louver.steps.calls.warnings import Warnings
     from louver.steps.results.results import KeptResults
     from louver.steps.tools.listing import Listing
     from louver.steps.tools.registry import ToolRegistry
@@ -56,7 +55,7 @@ class AttachOptions(TypedDict, total=False):
     meaning: str | PathLike[str] | None
     queries_per_minute: int
     guidance: Sequence[Mapping[str, Any]]
-    warnings: bool | Warnings
+    warnings: bool
     results: KeptResults | None
     policy: FieldPolicy | None
 

@@ -20,7 +20,6 @@ from louver.sdk.adapter import StepMiddleware, call_server, principal_identity, 
 from louver.sdk.options import check_options
 from louver.steps.calls.request import RequestOptions
 from louver.steps.calls.response import ResponseExtras
-from louver.steps.calls.warnings import Warnings
 from louver.steps.compose import Acting, Composed, Features, scoped
 from louver.steps.results.results import KeptResults, Results
 from louver.steps.tools.listing import Listing
@@ -133,7 +132,7 @@ class LouverMiddleware:
             extra `meaning` by default, if it is installed.
         queries_per_minute: Searches allowed per caller and minute.
         guidance: Rules that add notes to answers (`louver.catalogue.guidance`).
-        warnings: Whether large answers get a warning, or the sizes above which they do.
+        warnings: Whether large answers get a warning.
         results: Which answers are stored instead of sent, and where; none by default.
         policy: Which caller may see which fields; everything by default.
 
@@ -162,7 +161,7 @@ class LouverMiddleware:
         meaning: str | PathLike[str] | None = None,
         queries_per_minute: int = QUERIES_PER_MINUTE,
         guidance: Sequence[Mapping[str, Any]] = (),
-        warnings: bool | Warnings = False,
+        warnings: bool = False,
         results: KeptResults | None = None,
         policy: FieldPolicy | None = None,
     ) -> None:
@@ -186,7 +185,7 @@ class LouverMiddleware:
         self._queries_per_minute = queries_per_minute
         self._extras = ResponseExtras(
             guidance=Guidance({"": [GuidanceRule.read(rule) for rule in guidance]}) if guidance else None,
-            warnings=Warnings() if warnings is True else warnings or None,
+            warnings=warnings,
             results=None if results is None else Results(results),
         )
         self._policy = policy

@@ -8,7 +8,6 @@ from types import NoneType
 from typing import Any, Final, NamedTuple, cast
 
 from louver.errors import LouverError
-from louver.steps.calls.warnings import Warnings
 from louver.steps.results.results import KeptResults
 
 
@@ -55,7 +54,7 @@ _OPTIONS: Final = {
     "search": _SWITCH,
     "queries_per_minute": _NUMBER,
     "guidance": _OptionType((Sequence,), "a list of rules"),
-    "warnings": _OptionType((bool, Warnings), "True, False or a `Warnings`"),
+    "warnings": _SWITCH,
     "results": _OptionType((KeptResults, NoneType), "a `KeptResults`"),
     "policy_file": _OptionType((str, PathLike), "the path to a file"),
     "audit": _OptionType((str, PathLike), "the path to a file"),

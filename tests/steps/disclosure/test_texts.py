@@ -2,6 +2,7 @@
 
 import json
 import threading
+from unittest.mock import patch
 
 import anyio
 import pytest
@@ -13,7 +14,8 @@ from louver.core.json import compact
 from louver.core.paths.mask import exclude_mask
 from louver.core.paths.path import FieldPath
 from louver.core.project import project
-from louver.errors import InvalidGuidance, LouverError
+from louver.errors import InvalidGuidance
+from louver.steps.calls import warnings
 from steps.kept import fits
 from steps.profiles import CANARY, PROFILE, SCHEMA, build, lowlevel, structured, text, tool
 from steps.test_refusals import include
@@ -130,7 +132,7 @@ def test_what_is_said_hangs_on_what_the_client_gets_alone(value, names, when):
     """GATEWAY.md: two outputs of which the client gets the same are answered alike, byte for byte."""
     kept = project(value, exclude_mask((FieldPath(tuple(names)),)))
     made = lowlevel(more=tool({"type": "object"}, structured(value)), less=tool({"type": "object"}, structured(kept)))
-    louver.attach(made.server, guidance=[{"when": when, "note": "n"}], warnings=louver.Warnings(1, 5))
+    louver.attach(made.server, guidance=[{"when": when, "note": "n"}], warnings=True)
     wanted = {"mode": "exclude", "fields": [".".join(names)]}
 
     async def said():
@@ -140,7 +142,8 @@ def test_what_is_said_hangs_on_what_the_client_gets_alone(value, names, when):
             del answer["_meta"]["projection"]
         return more, less
 
-    more, less = anyio.run(said)
+    with patch.multiple(warnings, MANY_ITEMS=1, MANY_CHARACTERS=5):
+        more, less = anyio.run(said)
     assert json.dumps(more) == json.dumps(less)
 
 
@@ -222,20 +225,12 @@ async def test_what_is_advised_is_possible(era, name, options, advice):
         assert f". {advice}" in warning
 
 
-async def test_the_limits_of_warnings_can_be_set(profiles):
-    """Ours: and they are off by default (GATEWAY.md, "Transparency first")."""
-    async with attached(profiles.server, NEW, warnings=louver.Warnings(items=1, characters=10)) as wire:
-        assert len((await wire.call("get_profile"))["_meta"][WARNINGS]) == 2
-    async with attached(build("Server").server, NEW) as wire:
-        assert "content" in (answer := await wire.call("get_profile"))
+async def test_warnings_are_off_by_default():
+    """GATEWAY.md, "Transparency first"."""
+    made = lowlevel(rows=tool({"type": "object"}, structured(ROWS)))
+    async with attached(made.server, NEW) as wire:
+        assert "content" in (answer := await wire.call("rows"))
         assert WARNINGS not in answer.get("_meta", {})
-
-
-@pytest.mark.parametrize("wrong", [{"items": 0}, {"characters": 0}])
-def test_limits_that_are_none_are_refused(wrong):
-    """Ours."""
-    with pytest.raises(LouverError, match="expected 1 or more for both 'items' and 'characters'"):
-        louver.Warnings(**wrong)
 
 
 async def test_text_that_is_no_json_is_counted_too():

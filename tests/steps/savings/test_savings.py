@@ -122,7 +122,7 @@ async def test_an_answer_that_saves_nothing_counts_as_nothing_and_one_that_costs
 @FORMS
 async def test_a_kept_answer_counts_with_what_is_read_of_it(tmp_path, shown):
     """Ours: a preview saves what is never read; a read is no call, and has a price."""
-    async with counted(tmp_path, shown, keepResults={"overBytes": 100}) as wire:
+    async with counted(tmp_path, shown, keepResults=100) as wire:
         preview = await wire.call("find")
         handle = next(word for word in preview["content"][0]["text"].split('"') if len(word) > 20 and " " not in word)
         part = await wire.call("read_result", {"handle": handle, "fields": ["rows.id"]})

@@ -9,27 +9,12 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from pathlib import Path
 
-# The signature algorithms that are accepted. All are asymmetric: a public key cannot sign.
-ALGORITHMS: Final = (
-    "RS256",
-    "RS384",
-    "RS512",
-    "PS256",
-    "PS384",
-    "PS512",
-    "ES256",
-    "ES384",
-    "ES512",
-    "EdDSA",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Jwks:
     """Tokens are JWTs, verified with the issuer's public keys."""
 
     keys: Path | str  # a file or a URL
-    algorithms: tuple[str, ...] = ALGORITHMS
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from louver.policy.principal import Principal
     from louver.policy.tool_rules import ToolRules
     from louver.steps.calls.request import Argument
-    from louver.steps.calls.warnings import Warnings
     from louver.steps.results.results import KeptResults
     from louver.steps.shared_state import StateUrl
     from louver.steps.tools.listing import Listing
@@ -165,7 +164,7 @@ class Config:
     state: StateUrl | None = None  # shared with other replicas; `None`: each has its own
     limits: LimitSettings = field(default_factory=LimitSettings)
     max_processes: int | None = None  # of servers over stdio; `None`: as many as the machine has room for
-    warnings: Warnings | None = None  # `None`: no warnings of large answers
+    warnings: bool = False  # of large answers
     keep_results: KeptResults | Literal[False] | None = None  # `None`: only what a host would not show whole
     toon: bool = False  # models of known hosts get arrays of alike objects as TOON; with the extra
     learn: Path | None = None  # folder for learned output fields; `None`: nothing is learned

@@ -1,7 +1,7 @@
 """Reads the configuration file into values; an error names the file and line. Paths are relative to the file.
 
 Environment variables are expanded in `command`, `args`, `env`, `cwd`, `url`, `headers`, `keys`, `replicaUrl`, `state`,
-`pseudonymKey`, `store`, `policy`, `savings`, the texts of `auth`, `oauth`, `principal` and `audit`, and the names of
+`pseudonymKey`, `policy`, `savings`, the texts of `auth`, `oauth`, `principal` and `audit`, and the names of
 folders. A disabled server is skipped: its variables need not be set, and its settings need not fit the schema.
 """
 
@@ -23,7 +23,7 @@ from louver.catalogue.files.open_regular import trusted_or_pipe
 from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.learned import state_folder
 from louver.catalogue.search.meaning_extra import word_vectors
-from louver.core.json import digest, is_object, members
+from louver.core.json import digest
 from louver.core.secret_key import MIN_KEY_BYTES
 from louver.errors import InvalidConfig, InvalidGuidance, InvalidInput, LouverError
 from louver.gateway.config.auth import DISCOVERED, OAuthSettings, Tokens
@@ -31,11 +31,9 @@ from louver.gateway.config.env import UnresolvedVariable, expand_variables, spli
 from louver.gateway.config.model import Config, HeadersHelper, UpstreamConfig
 from louver.gateway.config.read_auth import read_audit, read_auth, read_oauth, read_principal
 from louver.gateway.config.validate import SERVERS, check, parse_json, server_prefix
-from louver.limits import KEPT_MINUTES, KEPT_OVER_BYTES
 from louver.policy.policy import Policy
 from louver.policy.tool_rules import ToolRules
 from louver.steps.call_limits import LimitSettings
-from louver.steps.calls.warnings import Warnings
 from louver.steps.results.results import KeptResults
 from louver.steps.shared_state import StateUrl
 from louver.wire.uris import is_url
@@ -81,8 +79,6 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         if not server.get("disabled", False)
     ]
     keys = source.keys(settings.pop("keys", []))
-    warnings, kept_results = settings.pop("warnings", False), settings.pop("keepResults", None)
-    limits = settings.pop("limits", {})
     auth, principal, audit = (settings.pop(name, None) for name in ("auth", "principal", "audit"))
     source.check_is_audited(upstreams, is_audited=audit is not None)
     clients_auth = None if auth is None else read_auth(auth, source)
@@ -95,9 +91,8 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
         replica_url=source.replica_url(settings.pop("replicaUrl", None)),
         state=source.state(settings.pop("state", None)),
         max_processes=settings.pop("maxProcesses", None),
-        limits=LimitSettings(limits.get("callsPerMinute"), limits.get("toolsPerMinute", {})),
-        warnings=None if warnings is False else Warnings(**members(warnings)),
-        keep_results=_kept_results(kept_results) if is_object(kept_results) else kept_results,
+        limits=LimitSettings(settings.pop("callsPerMinute", None), settings.pop("toolsPerMinute", {})),
+        keep_results=_kept_results(settings.pop("keepResults", None)),
         toon=source.toon(settings.pop("toon", False)),
         learn=source.learn(settings.pop("learn", False)),
         meaning=source.meaning(settings.pop("meaning", None)),
@@ -111,8 +106,10 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
     )
 
 
-def _kept_results(written: dict[str, Any]) -> KeptResults:
-    return KeptResults(written.get("overBytes", KEPT_OVER_BYTES), written.get("minutes", KEPT_MINUTES))
+def _kept_results(written: bool | int | None) -> KeptResults | Literal[False] | None:
+    if written is None or written is False:
+        return written
+    return KeptResults() if written is True else KeptResults(over_bytes=written)
 
 
 def _is_text(parts: HeaderTemplate) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from louver.core.secret_key import derived_key
-from louver.gateway.config.auth import ALGORITHMS, Auth, Jwks, OAuthSettings, Tokens
+from louver.gateway.config.auth import Auth, Jwks, OAuthSettings, Tokens
 from louver.gateway.config.model import AuditSettings
 from louver.limits import AUDIT_DAYS
 from louver.policy.principal import Principal
@@ -116,7 +116,7 @@ def _read_method(written: dict[str, Any], source: SettingReader) -> Jwks | Token
     place = source.string((*_AUTH, "jwks"), written["jwks"])
     keys = secure_url(written, "jwks", source) if "://" in place else _existing_file("jwks", written["jwks"], source)
     assert keys is not None, "the schema wants it"
-    return Jwks(keys, tuple(written.get("algorithms", ALGORITHMS)))
+    return Jwks(keys)
 
 
 def _existing_file(name: str, written: str, source: SettingReader) -> Path:

@@ -35,7 +35,8 @@ GONE = {
     "isolation": "'isolation' is a setting of each server: it stands under the server's 'louver'",
     "catalogue": "clients get what a server listed last while it starts; with 'onChange': 'block' they wait for it",
     "sse": "HTTP with SSE of 2024 is no transport any more: put a bridge to stdio before that server, as 'command'",
-    "store": "results are kept in memory, or in 'state' if there is one: leave out 'store'",
+    "limits": "'callsPerMinute' and 'toolsPerMinute' stand under 'louver' themselves",
+    "algorithms": "each algorithm is accepted that the issuer's public keys are for: leave out 'algorithms'",
     "introspection": "tokens are not introspected any more: 'jwks', or a proxy that exchanges opaque ones",
 }
 

@@ -20,7 +20,7 @@ from louver.limits import MAX_LOG_LINE, MAX_TOON_ON_LOOP
 from louver.steps.calls.call import skip_reason
 from louver.steps.calls.extras import Extras, is_admitted
 from louver.steps.calls.output import compact_text, find_output_in_thread, lone_text, without_white_space
-from louver.steps.calls.warnings import has_fields, reduction_advice, warning_text
+from louver.steps.calls.warnings import has_fields, reduction_advice, warning_text, warnings_of
 from louver.steps.recipient import recipient_of
 from louver.steps.results.preview import Preview, can_be_kept
 from louver.steps.results.results import ResultInfo
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from louver.core.json import Json
     from louver.steps.calls.call import CallOutcome, ProjectedCalls
     from louver.steps.calls.request import RequestOptions
-    from louver.steps.calls.warnings import Warnings
     from louver.steps.recipient import Recipient
     from louver.steps.request import Next, Request
     from louver.steps.results.results import Overflow, Results
@@ -63,7 +62,7 @@ class ResponseExtras:
     """The additions to answers, and replacements of them, that the server's author has enabled."""
 
     guidance: Guidance | None = None
-    warnings: Warnings | None = None
+    warnings: bool = False
     results: Results | None = None  # keeps answers that are too large
     overflow: Overflow | None = None  # without `results`: keeps those that a host would not show whole
     learner: Learner | None = None  # learns from answers of tools without an output schema
@@ -172,8 +171,9 @@ class CallResponses:
     async def _warning_extras(
         self, look: _ParsedAnswer, recipient: Recipient, request: Request, call_next: Next
     ) -> Extras:
-        warnings = self._extras.warnings
-        found = [] if warnings is None else await look.run_in_thread(lambda: warnings.of(look.result, look.value))
+        if not self._extras.warnings:
+            return Extras()
+        found = await look.run_in_thread(lambda: warnings_of(look.result, look.value))
         if not found:
             return Extras()
         advice = await self._advice(look, recipient, request, call_next)

@@ -8,13 +8,11 @@ Source: 001, "Proactive Warnings", and its limits; the estimate of tokens is our
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import compact, is_array, is_object
 from louver.core.paths.find import longest
-from louver.errors import LouverError
 from louver.limits import CHARACTERS_A_TOKEN
 from louver.wire.output import texts_of
 
@@ -25,45 +23,25 @@ if TYPE_CHECKING:
 
 MANY_ITEMS = 100
 MANY_CHARACTERS = 50_000
-"""Elements of an array, and characters of an answer (some 14,000 tokens), that cause a warning by default."""
-
+"""Elements of an array, and characters of an answer (some 14,000 tokens), above which there is a warning."""
 
 CODES: Final = ("WARNING", "TOKEN_WARNING")  # too many elements; too many characters
 
 
-@dataclass(frozen=True, slots=True)
-class Warnings:
-    """The sizes above which an answer gets a warning.
-
-    Args:
-        items: Elements of one array.
-        characters: Characters of the answer.
-
-    Raises:
-        LouverError: One of them is below 1.
-    """
-
-    items: int = MANY_ITEMS
-    characters: int = MANY_CHARACTERS
-
-    def __post_init__(self) -> None:
-        if self.items < 1 or self.characters < 1:
-            raise LouverError("warnings: expected 1 or more for both 'items' and 'characters'")
-
-    def of(self, result: dict[str, Any], value: Json) -> list[dict[str, Any]]:
-        """The warnings for an answer; `value` is its output, or its texts. `less` gives the advice."""
-        found: list[dict[str, Any]] = []
-        largest = longest(value, within_arrays=True)
-        if largest is not None and (items := len(largest.items)) > self.items:
-            location = f"The array {str(largest.path)!r}" if largest.path.steps else "The answer"
-            message = f"{location} has {items:,} elements, more than {self.items:,}."
-            found.append(_warning("WARNING", message, path=str(largest.path), items=items, limit=self.items))
-        if (characters := _characters(result)) > self.characters:
-            tokens = ceil(characters / CHARACTERS_A_TOKEN)
-            message = f"About {tokens:,} tokens ({characters:,} characters), over {self.characters:,} characters."
-            sizes = {"characters": characters, "tokens": tokens, "limit": self.characters}
-            found.append(_warning("TOKEN_WARNING", message, **sizes))
-        return found
+def warnings_of(result: dict[str, Any], value: Json) -> list[dict[str, Any]]:
+    """The warnings for an answer, without advice; `value` is its output, or its texts."""
+    found: list[dict[str, Any]] = []
+    largest = longest(value, within_arrays=True)
+    if largest is not None and (items := len(largest.items)) > MANY_ITEMS:
+        location = f"The array {str(largest.path)!r}" if largest.path.steps else "The answer"
+        message = f"{location} has {items:,} elements, more than {MANY_ITEMS:,}."
+        found.append(_warning("WARNING", message, path=str(largest.path), items=items, limit=MANY_ITEMS))
+    if (characters := _characters(result)) > MANY_CHARACTERS:
+        tokens = ceil(characters / CHARACTERS_A_TOKEN)
+        message = f"About {tokens:,} tokens ({characters:,} characters), over {MANY_CHARACTERS:,} characters."
+        sizes = {"characters": characters, "tokens": tokens, "limit": MANY_CHARACTERS}
+        found.append(_warning("TOKEN_WARNING", message, **sizes))
+    return found
 
 
 def reduction_advice(options: Sequence[str], *, has_views: bool = False) -> str:

@@ -478,7 +478,7 @@ async def test_what_is_said_of_an_answer_stands_beside_the_data(tmp_path):
 
 async def test_an_answer_that_is_kept_is_told_of(tmp_path):
     """GATEWAY.md: under 2 kB, and read in parts."""
-    options = config(tmp_path, {"people": fixture("discovered", "data-server")}, keepResults={"overBytes": 10_000})
+    options = config(tmp_path, {"people": fixture("discovered", "data-server")}, keepResults=10_000)
     with serving(*options, *ONE) as served:
         async with Client(served.url) as client:
             said = await does(client, "call", id="list_people", arguments={"limit": 100})

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# All are asymmetric: a public key cannot sign.
+ALGORITHMS: Final = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA"),
+)
+
 # The claim with the client id: in RFC 9068, in OpenID Connect, and at two large issuers.
 _CLIENT_CLAIMS: Final = ("client_id", "azp", "cid", "appid")
 
@@ -43,7 +49,6 @@ class JwtVerifier:
         else:
             prepare()
             self._keys = JwksCache(partial(fetch, jwks.keys))
-        self._algorithms = jwks.algorithms
         self._auth = auth
 
     async def verify_token(self, token: str) -> AccessToken | None:
@@ -52,7 +57,7 @@ class JwtVerifier:
             return None
         try:
             header = jwt.get_unverified_header(token)
-            if (algorithm := header.get("alg")) not in self._algorithms:
+            if (algorithm := header.get("alg")) not in ALGORITHMS:
                 raise jwt.InvalidAlgorithmError
             key = await self._keys.find(header.get("kid"), algorithm)
             if key is None:
@@ -60,7 +65,7 @@ class JwtVerifier:
             claims = jwt.decode(
                 token,
                 key,
-                algorithms=self._algorithms,
+                algorithms=ALGORITHMS,
                 audience=self._auth.audience,
                 issuer=self._auth.issuer,
                 leeway=CLOCK_SKEW_S,
