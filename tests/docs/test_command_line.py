@@ -1,0 +1,84 @@
+"""The tables of the command line in the reference, made of its help.
+
+Each table is between `<!-- louver NAME -->` and `<!-- end -->`. After a change of the options, generate them with::
+
+    PYTHONPATH=tests uv run python tests/docs/test_command_line.py
+"""
+
+import argparse
+import re
+
+from docs.pages import DOCS
+from louver.cli.options import build_parser
+
+PAGES = [DOCS / "reference" / f"{name}.md" for name in ("command-line", "serve", "page")]
+HOMES = {"serve": "serve.md", "ui": "page.md#louver-ui"}
+"""Commands with a page of their own."""
+
+SERVER = ("--", "--url", "--header", "--token", "--config", "--server")
+"""The options that name servers."""
+
+_TABLE = re.compile(r"(?<=<!-- )(?P<name>louver [a-z ]+)( -->\n)(?:.*?)(<!-- end -->)", re.DOTALL)
+
+
+def made(page):
+    """The page with its tables as the options have them."""
+    return _TABLE.sub(lambda found: f"{found['name']}{found[2]}\n{tables()[found['name']]}\n{found[3]}", page)
+
+
+def tables():
+    """Every table, by its name."""
+    parser, commands = build_parser()
+    choices = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
+    summaries = [
+        (f"[`louver {each.dest}`]({HOMES.get(each.dest, f'#louver-{each.dest}')})", each.help)
+        for each in choices._choices_actions
+    ]
+    servers = [each for each in commands["check"]._actions if SERVER[0:1] == each.option_strings or _names_server(each)]
+    return {
+        "louver commands": _table(("command", "does"), summaries),
+        "louver servers": _table(("option", "names"), map(_row, servers)),
+        **{f"louver {name}": _table(("option", "does"), _rows(each)) for name, each in commands.items()},
+    }
+
+
+def _rows(parser):
+    of_servers = [each for each in parser._actions if _names_server(each)]
+    for each in parser._actions:
+        if each in of_servers[:1]:
+            yield ", ".join(f"`{_usage(one)}`" for one in of_servers), "[the server](command-line.md#the-server)"
+        elif each not in of_servers and not isinstance(each, argparse._HelpAction):
+            yield _row(each)
+
+
+def _names_server(action):
+    return set(action.option_strings) <= set(SERVER) and bool(action.option_strings)
+
+
+def _row(action):
+    listed = action.choices and not isinstance(action, argparse._SubParsersAction)
+    return f"`{_usage(action)}`", action.help + (f": `{'`, `'.join(action.choices)}`" if listed else "")
+
+
+def _usage(action):
+    words = action.metavar or action.dest.upper()
+    words = " ".join(words) if isinstance(words, tuple) else words
+    value = "" if action.nargs == 0 else f"[{words}]" if action.nargs == "?" else words
+    return " ".join((*action.option_strings[:1], value)).strip()
+
+
+def _table(heads, rows):
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, ["---"] * len(heads), *rows))
+
+
+def test_the_tables_are_those_of_the_help():
+    """*Ours*: else run what the head of this file says."""
+    pages = [page.read_text(encoding="utf-8") for page in PAGES]
+    found = {match["name"] for page in pages for match in _TABLE.finditer(page)}
+    assert found == {name for name, table in tables().items() if table.count("\n") > 2}
+    assert pages == [made(page) for page in pages]
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(made(page.read_text(encoding="utf-8")), encoding="utf-8")
