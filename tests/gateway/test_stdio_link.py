@@ -90,12 +90,16 @@ async def test_an_error_is_the_upstreams_own(link):
 
 
 async def test_a_process_gets_a_few_variables_and_its_own(ears, monkeypatch, tmp_path):
-    """The SDK's rule: a secret in our environment is not for every upstream."""
+    """The SDK's rule: a secret in our environment is not for every upstream. VALUE.md: certificates and proxies are."""
     monkeypatch.setenv("LOUVER_SECRET", "not for upstreams")
+    network = {"HTTPS_PROXY": "http://10.0.0.1:3128", "no_proxy": "127.0.0.1", "NODE_EXTRA_CA_CERTS": "/etc/own.pem"}
+    for name, value in network.items():
+        monkeypatch.setenv(name, value)
     async with opened(StdioTransport(FAULTY, env={"KEY": "value"}, cwd=str(tmp_path), listener=ears)) as link:
         result = await call(link, "echo")
     assert result["env"]["KEY"] == "value"
     assert result["env"]["PATH"] == os.environ["PATH"]
+    assert network.items() <= result["env"].items()
     assert "LOUVER_SECRET" not in result["env"]
     assert result["cwd"] == str(tmp_path)
 

@@ -75,6 +75,7 @@ class UpstreamState:
     projectable: int = 0  # tools with an output schema, from their server or from a file
     instructions: str = ""
     own_tools: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])  # as the server lists them
+    server_name: str | None = None  # in its `serverInfo`
 
 
 class Replica(NamedTuple):
@@ -404,6 +405,7 @@ class Gateway:
                 projectable=sum(self.is_declared(config.name, tool) for tool in tools),
                 instructions=session.negotiation.opening.get("instructions", ""),
                 own_tools=own_tools,
+                server_name=session.negotiation.name,
             )
         except LouverError as error:
             return UpstreamState(config.name, config.transport, version, [], upstream.problem or error.message)

@@ -242,6 +242,20 @@ def test_a_view_of_measured_answers_shortens_them(home):
     assert sizes[1] < sizes[0] / 2
 
 
+def test_a_well_known_server_gets_the_views_that_ship(home):
+    """VALUE.md, "What doctor and `saved` must say"."""
+    known = saying(initialize={"serverInfo": {"name": "memory-server", "version": "1"}}, tools_list=tools(20))
+    put(home / ".cursor" / "mcp.json", {"mcpServers": {"memory": known, "other": saying(tools_list=tools(20))}})
+    status, _, err = louver("doctor", "--yes", "--apply", "cursor")
+    assert status == 0, err
+    [folder] = (home / ".config" / "louver" / "hosts").iterdir()
+    servers = json.loads((folder / "mcp.json").read_text())["mcpServers"]
+    assert {name: server.get("louver") for name, server in servers.items()} == {
+        "memory": {"readyViews": True},
+        "other": None,
+    }
+
+
 HONEST = {
     "few tools": ("cursor", ".cursor/mcp.json", {"one": fixture("named", '["a", "b"]')}, "the list is short"),
     "tools on demand": (
@@ -494,10 +508,26 @@ def test_louver_is_applied_once(home):
     assert path.read_bytes() == before
 
 
+def test_servers_that_several_files_have_are_started_once(home):
+    """VALUE.md: also where the files of other hosts have some of them."""
+    servers = {name: fixture("named", f'["{name}"]') for name in ("a", "b", "c")}
+    put(home / ".cursor" / "mcp.json", {"mcpServers": servers})
+    put(home / ".gemini" / "settings.json", {"mcpServers": {name: servers[name] for name in ("c", "a")}})
+    put(home / ".qwen" / "settings.json", {"mcpServers": {"a": servers["a"]}})
+    found, err = report("cursor", "gemini-cli", "qwen-code")
+    assert "Gemini CLI, of these: c, a" in err
+    assert err.count(" tools, ") == 3
+    assert {each["host"]: [one["name"] for one in each["servers"]] for each in found} == {
+        "cursor": ["a", "b", "c"],
+        "gemini-cli": ["a", "c"],
+        "qwen-code": ["a"],
+    }
+
+
 async def diagnosed(home):
     machine = Machine(home / "work", home, "linux", os.environ)
     [place] = find_places([HOSTS["cursor"]], machine)
-    [measured] = await measuring.measure(place.config, [None], [], call_others=False)
+    [measured] = await measuring.measure([(place.config, None)], [], call_others=False)
     return machine, place, Diagnosis(place.source, measured, recommend(measured, None))
 
 

@@ -7,7 +7,6 @@ the files of hosts that it has changed.
 from __future__ import annotations
 
 import sys
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from louver.cli import process, terminal
@@ -15,7 +14,7 @@ from louver.cli.json_streams import parse_object, write
 from louver.cli.upstreams import unknown_tool_error
 from louver.desk.doctor.apply import prepare
 from louver.desk.doctor.measure import measure
-from louver.desk.doctor.places import find_places, start_lines
+from louver.desk.doctor.places import chains, find_places, start_lines
 from louver.desk.doctor.recommend import recommend
 from louver.desk.doctor.report import Diagnosis, show
 from louver.desk.hosts.swap import Swap, recorded
@@ -41,16 +40,15 @@ def _diagnose(arguments: Namespace) -> int:
     calls = [(name, parse_object(text)) for name, text in arguments.calls]
     hosts = [*arguments.hosts, *([arguments.apply] if arguments.apply else [])]
     places = find_places([HOSTS[name] for name in dict.fromkeys(hosts)] or [*HOSTS.values()], machine)
-    # The same servers in several files are started once.
-    groups = [[*group] for _, group in groupby(sorted(places, key=_servers), _servers)]
-    for line in (line for group in groups for line in start_lines(group)):
+    rows = chains(places)
+    for line in (line for row in rows for line in start_lines(row)):
         terminal.print_stderr(line)
-    count = sum(len(group[0].config.upstreams) for group in groups)
+    count = sum(len(row[0].config.upstreams) for row in rows)
     others = "" if calls else ", and call those of their tools that only read and need no arguments"
     answer = _ask(f"Start {count} servers{others}?", "" if calls else "start", yes=arguments.yes)
     if answer == "n":
         return 1
-    found = process.run(_measure(groups, calls, call_others=not calls and answer == "y"))
+    found = process.run(_measure(rows, calls, call_others=not calls and answer == "y"))
     diagnoses = [found[place.source] for place in places]
     if arguments.json:
         write([each.to_json() for each in diagnoses])
@@ -64,18 +62,13 @@ def _diagnose(arguments: Namespace) -> int:
     return 0 if is_applied and not unknown else 1
 
 
-def _servers(place: HostPlace) -> str:
-    return repr([(each, each.command, each.url, each.env, each.headers) for each in place.config.upstreams])
-
-
 async def _measure(
-    groups: Sequence[Sequence[HostPlace]], calls: Calls, *, call_others: bool
+    rows: Sequence[Sequence[HostPlace]], calls: Calls, *, call_others: bool
 ) -> dict[HostSource, Diagnosis]:
     found: dict[HostSource, Diagnosis] = {}
-    for group in groups:
-        clients = [place.source.host.client for place in group]
-        measurements = await measure(group[0].config, clients, calls, call_others=call_others)
-        for place, measured in zip(group, measurements, strict=True):
+    for row in rows:
+        wanted = [(place.config, place.source.host.client) for place in row]
+        for place, measured in zip(row, await measure(wanted, calls, call_others=call_others), strict=True):
             found[place.source] = Diagnosis(place.source, measured, recommend(measured, place.source.host.client))
     return found
 

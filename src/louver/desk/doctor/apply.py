@@ -6,7 +6,8 @@ Its configuration is files: servers, exposure, views and learned fields.
                  "louver": {"exposure": "gateway", "learn": "learned"}}
     views/memory/read_graph.views.json
 
-A suggested view applies to calls that request no fields, until its line under `defaultViews` is removed.
+A suggested view applies to calls that request no fields, until its line under `defaultViews` is removed. Tools of
+well-known servers have the views that ship with Louver (`readyViews`) in its place.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.files.views import COMPACT, file_name
+from louver.catalogue.files.views import COMPACT, file_name, ready_views
 from louver.catalogue.learned import learned_file
 from louver.cli import terminal
 from louver.core.json import levels, strings
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from louver.desk.doctor.report import Diagnosis
     from louver.desk.hosts.swap import Swap
     from louver.desk.hosts.table import HostSource, Machine
-    from louver.gateway.config.model import Exposure
 
 FILE = "mcp.json"
 
@@ -71,11 +71,10 @@ class Change:
 
     def _write(self, before: bytes, after: bytes) -> list[str]:
         file, folder = self.swap.file, self.swap.folder
-        exposure, answers = self.diagnosis.advice.exposure or "full", self.diagnosis.measured.answers
         # The folder may be that of another process, which has changed the file.
         check_unchanged(file, before)
         try:
-            shortened = _write_configuration(folder, self.servers, exposure, answers)
+            shortened = _write_configuration(folder, self.servers, self.diagnosis)
             self.swap.write(before, after)
             exchange(file, before, after, self.swap.mode)
         except BaseException:  # after an interruption, too
@@ -159,26 +158,31 @@ def _louver_command() -> str:
     return str(sibling) if sibling.is_file() else shutil.which("louver") or "louver"
 
 
-def _write_configuration(
-    folder: Path, servers: Mapping[str, dict[str, Any]], exposure: Exposure, answers: Sequence[AnswerCost]
-) -> list[str]:
-    """Write the files, and return the tools whose answers a view shortens."""
+def _write_configuration(folder: Path, servers: Mapping[str, dict[str, Any]], diagnosis: Diagnosis) -> list[str]:
+    """Write the files, and return the tools whose answers a suggested view shortens."""
+    exposure, answers = diagnosis.advice.exposure or "full", diagnosis.measured.answers
+    shipped = {state.name: ready_views(state.server_name) for state in diagnosis.measured.states}
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(mode=0o700, parents=True)
-    entries = {name: {**server} for name, server in servers.items()}
+    entries = {
+        name: {**server, "louver": {"readyViews": True}} if shipped[name] is not None else {**server}
+        for name, server in servers.items()
+    }
     shortened: list[str] = []
     for answer in answers:
         content = None if answer.suggestion is None else answer.suggestion.file()
-        if content is None or not _is_shorter(answer):
-            continue
         server = answer.tool.server
+        views = shipped[server]
+        if content is None or not _is_shorter(answer) or (views is not None and views.find(answer.name) is not None):
+            continue
         path = folder / "views" / server / file_name(answer.name)
         if path.exists():
             continue
         write_private(path, _text(content))
-        settings = entries[server].setdefault("louver", {"views": f"views/{server}", "defaultViews": {}})
-        settings["defaultViews"][answer.name] = COMPACT
+        settings = entries[server].setdefault("louver", {})
+        settings["views"] = f"views/{server}"
+        settings.setdefault("defaultViews", {})[answer.name] = COMPACT
         shortened.append(f"{server}: {answer.name}")
     disclosure = {"disclosure": EXPOSURES[exposure]} if exposure == "minimal" else {}
     settings = {"exposure": exposure, **disclosure, "learn": "learned"}

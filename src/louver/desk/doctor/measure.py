@@ -87,34 +87,52 @@ class Measurement:
         return {name for _, name in pairs} | {f"{server}{SEPARATOR}{name}" for server, name in pairs}
 
 
-async def measure(
-    config: Config,
-    clients: Sequence[str | None],
-    calls: Calls,
-    *,
-    call_others: bool,
-) -> list[Measurement]:
-    """Start the servers and count, for each client's name; `call_others`: also call tools that only read."""
+async def measure(wanted: Sequence[tuple[Config, str | None]], calls: Calls, *, call_others: bool) -> list[Measurement]:
+    """What the servers of each configuration cost a client of this name; `call_others`: also call tools that only read.
+
+    The servers of the first configuration are started; each further one has some of those of the one before.
+    """
     # One process of each server, whichever client lists its tools.
-    config = replace(config, upstreams=tuple(replace(each, isolation="shared") for each in config.upstreams))
+    configs = [
+        replace(config, upstreams=tuple(replace(each, isolation="shared") for each in config.upstreams))
+        for config, _ in wanted
+    ]
 
     async def opener(gateway: Gateway) -> list[UpstreamState]:
-        return list(await asyncio.gather(*(_start(gateway, upstream) for upstream in config.upstreams)))
+        return list(await asyncio.gather(*(_start(gateway, upstream) for upstream in configs[0].upstreams)))
 
-    async with upstreams.open_gateway(config, opener, state(CATALOGUES)) as (gateway, states):
-        available = {state.name for state in states if state.problem is None}
-        config = replace(config, upstreams=tuple(each for each in config.upstreams if each.name in available))
-        started = [state for state in states if state.name in available]
-        if not any(state.tools for state in started):
-            return [Measurement(states, ListCost({state.name: 0 for state in started}), {}, [])] * len(clients)
-        tools = tools_by_name(started)
+    async with upstreams.open_gateway(configs[0], opener, state(CATALOGUES)) as (gateway, states):
+        tools = tools_by_name([state for state in states if state.problem is None])
         chosen = named(tools, calls) + (harmless(tools) if call_others else [])
         answers = await call_tools(gateway, tools, chosen)
-        costs: dict[Host, dict[Exposure, ListCost]] = {}
-        for client in clients:
-            if (host := host_of(client)) not in costs:
-                costs[host] = await _exposures(gateway, config, client, tools)
-    return [Measurement(states, _today(started), costs[host_of(client)], answers) for client in clients]
+        costs: dict[tuple[frozenset[str], Host], Measurement] = {}
+        found: list[Measurement] = []
+        for config, (_, client) in zip(configs, wanted, strict=True):
+            key = frozenset(each.name for each in config.upstreams), host_of(client)
+            if key not in costs:
+                costs[key] = await _measured(gateway, config, client, states, answers)
+            found.append(costs[key])
+        return found
+
+
+async def _measured(
+    gateway: Gateway,
+    config: Config,
+    client: str | None,
+    all_states: Sequence[UpstreamState],
+    all_answers: Sequence[AnswerCost],
+) -> Measurement:
+    """What the servers of a configuration cost, of those that the gateway has started."""
+    names = {each.name for each in config.upstreams}
+    states = [state for state in all_states if state.name in names]
+    started = [state for state in states if state.problem is None]
+    if not any(state.tools for state in started):
+        return Measurement(states, ListCost({state.name: 0 for state in started}), {}, [])
+    available = {state.name for state in started}
+    config = replace(config, upstreams=tuple(each for each in config.upstreams if each.name in available))
+    answers = [answer for answer in all_answers if answer.tool.server in available]
+    exposures = await _exposures(gateway, config, client, tools_by_name(started))
+    return Measurement(states, _today(started), exposures, answers)
 
 
 async def _exposures(

@@ -107,10 +107,30 @@ def _upstream(found: HostServers, name: str, server: dict[str, Any]) -> Iterator
         terminal.print_stderr(f"server {name!r} of {found.source.path} is not started: {reason}")
 
 
-def start_lines(places: Sequence[HostPlace]) -> list[str]:
-    """What is started for places with the same servers; without arguments, which may be secrets."""
-    lines = [f"{place.source.title}:" for place in places]
-    for upstream in places[0].config.upstreams:
-        reached = upstream.command[0] if upstream.command else urlsplit(upstream.url).hostname
-        lines.append(f"  {upstream.name}: {reached}")
-    return lines
+def chains(places: Sequence[HostPlace]) -> list[list[HostPlace]]:
+    """Places in rows: each has servers of the one before and no others, so that those of the first serve the row."""
+    found: list[list[HostPlace]] = []
+    for place in sorted(places, key=lambda place: -len(place.config.upstreams)):
+        row = next((row for row in found if _servers(place) <= _servers(row[-1])), None)
+        if row is None:
+            found.append(row := [])
+        row.append(place)
+    return found
+
+
+def _servers(place: HostPlace) -> set[str]:
+    return {repr((each, each.command, each.url, each.env, each.headers)) for each in place.config.upstreams}
+
+
+def start_lines(row: Sequence[HostPlace]) -> list[str]:
+    """What is started for a row of places; without arguments, which may be secrets."""
+    first = row[0].config.upstreams
+    same = [place for place in row if len(place.config.upstreams) == len(first)]
+    return [
+        *(f"{place.source.title}:" for place in same),
+        *(f"  {each.name}: {each.command[0] if each.command else urlsplit(each.url).hostname}" for each in first),
+        *(
+            f"{place.source.title}, of these: {', '.join(each.name for each in place.config.upstreams)}"
+            for place in row[len(same) :]
+        ),
+    ]

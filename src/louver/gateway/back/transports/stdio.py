@@ -228,8 +228,12 @@ class StdioTransport:
                 self._processes.give_back()
 
 
-# As in the SDK: others may hold secrets.
-_INHERITED = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+# As in the SDK, since others may hold secrets; and how this machine reaches the network.
+_INHERITED = (
+    *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"),
+    *("CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"),
+    *("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "all_proxy", "https_proxy", "http_proxy", "no_proxy"),
+)
 
 
 def inherited_environment() -> dict[str, str]:
