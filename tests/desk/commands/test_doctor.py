@@ -515,7 +515,7 @@ def test_servers_that_several_files_have_are_started_once(home):
     put(home / ".gemini" / "settings.json", {"mcpServers": {name: servers[name] for name in ("c", "a")}})
     put(home / ".qwen" / "settings.json", {"mcpServers": {"a": servers["a"]}})
     found, err = report("cursor", "gemini-cli", "qwen-code")
-    assert "Gemini CLI, of these: c, a" in err
+    assert ".gemini/settings.json, of these: c, a" in err
     assert err.count(" tools, ") == 3
     assert {each["host"]: [one["name"] for one in each["servers"]] for each in found} == {
         "cursor": ["a", "b", "c"],

@@ -165,7 +165,7 @@ def _write_configuration(folder: Path, servers: Mapping[str, dict[str, Any]], di
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(mode=0o700, parents=True)
-    entries = {
+    entries: dict[str, dict[str, Any]] = {
         name: {**server, "louver": {"readyViews": True}} if shipped[name] is not None else {**server}
         for name, server in servers.items()
     }
@@ -180,7 +180,7 @@ def _write_configuration(folder: Path, servers: Mapping[str, dict[str, Any]], di
         if path.exists():
             continue
         write_private(path, _text(content))
-        settings = entries[server].setdefault("louver", {})
+        settings: dict[str, Any] = entries[server].setdefault("louver", {})
         settings["views"] = f"views/{server}"
         settings.setdefault("defaultViews", {})[answer.name] = COMPACT
         shortened.append(f"{server}: {answer.name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
-from fixtures.failsafe import wait_until
+from fixtures.failsafe import OF_FORKS, wait_until
 from fixtures.forking import PYTHON
 from gateway.builtin.test_service import SERVERS
 from gateway.builtin.test_tools import error_of, text_of
@@ -421,13 +422,15 @@ async def test_what_its_server_does_not_give_whole_is_told(tmp_path):
     assert answer.content[1].text == "It is kept: louver://results/gone?page=1"
 
 
+FEW = {OF_FORKS.format("MANY_ITEMS"): "1", OF_FORKS.format("MANY_CHARACTERS"): "5"}
+"""Elements and characters above which answers get warnings."""
+
+
 async def test_a_warning_names_the_parameters_of_the_one_tool(tmp_path):
     """001 pattern 5; ours: what is advised is possible, and prose has no fields."""
     people = fixture("discovered", "data-server")
-    options = config(
-        tmp_path, {"people": people, "records": fixture("records")}, warnings={"items": 1, "characters": 5}
-    )
-    with serving(*options, *ONE) as served:
+    options = config(tmp_path, {"people": people, "records": fixture("records")}, warnings=True)
+    with serving(*options, *ONE, env={**os.environ, **FEW}) as served:
         async with Client(served.url) as client:
             many = await does(client, "call", id="people__list_people")
             prose = await does(client, "call", id="records__find_prose")
@@ -441,8 +444,8 @@ async def test_a_warning_names_a_view_where_there_is_one(tmp_path):
     views = tmp_path / "views"
     views.mkdir()
     (views / "find.views.json").write_text(json.dumps({"tool": "find", "views": {"brief": ["rows.id"]}}))
-    options = config(tmp_path, {"records": fixture("records", views="views")}, warnings={"items": 1})
-    with serving(*options, *ONE) as served:
+    options = config(tmp_path, {"records": fixture("records", views="views")}, warnings=True)
+    with serving(*options, *ONE, env={**os.environ, **FEW}) as served:
         async with Client(served.url) as client:
             said = await does(client, "call", id="find")
     assert (
