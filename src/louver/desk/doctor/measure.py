@@ -90,7 +90,7 @@ class Measurement:
 async def measure(wanted: Sequence[tuple[Config, str | None]], calls: Calls, *, call_others: bool) -> list[Measurement]:
     """What the servers of each configuration cost a client of this name; `call_others`: also call tools that only read.
 
-    The servers of the first configuration are started; each further one has some of those of the one before.
+    The servers of the first configuration are started; each further one has some of them.
     """
     # One process of each server, whichever client lists its tools.
     configs = [

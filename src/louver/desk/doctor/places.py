@@ -108,10 +108,10 @@ def _upstream(found: HostServers, name: str, server: dict[str, Any]) -> Iterator
 
 
 def chains(places: Sequence[HostPlace]) -> list[list[HostPlace]]:
-    """Places in rows: each has servers of the one before and no others, so that those of the first serve the row."""
+    """Places in rows: each has servers of the first and no others, so that these serve the row."""
     found: list[list[HostPlace]] = []
     for place in sorted(places, key=lambda place: -len(place.config.upstreams)):
-        row = next((row for row in found if _servers(place) <= _servers(row[-1])), None)
+        row = next((row for row in found if _servers(place) <= _servers(row[0])), None)
         if row is None:
             found.append(row := [])
         row.append(place)
