@@ -34,7 +34,7 @@ def tables():
         (f"[`louver {each.dest}`]({HOMES.get(each.dest, f'#louver-{each.dest}')})", each.help)
         for each in choices._choices_actions
     ]
-    servers = [each for each in commands["check"]._actions if SERVER[0:1] == each.option_strings or _names_server(each)]
+    servers = filter(_names_server, commands["check"]._actions)
     return {
         "louver commands": _table(("command", "does"), summaries),
         "louver servers": _table(("option", "names"), map(_row, servers)),
@@ -56,8 +56,7 @@ def _names_server(action):
 
 
 def _row(action):
-    listed = action.choices and not isinstance(action, argparse._SubParsersAction)
-    return f"`{_usage(action)}`", action.help + (f": `{'`, `'.join(action.choices)}`" if listed else "")
+    return f"`{_usage(action)}`", action.help + (f": `{'`, `'.join(action.choices)}`" if action.choices else "")
 
 
 def _usage(action):

@@ -66,4 +66,4 @@ def test_a_stock_client_accepts_what_is_said_beside_answers(client, era, tmp_pat
         for shown in seen(got):
             assert GUIDANCE in shown, tool
             warned |= {tool for text in shown if text.startswith("TOKEN_WARNING: About ")}
-    assert warned
+    assert warned == {"list_issues"}

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 # Prefix of the loggers for the standard error of upstreams; the upstream's name follows.
 LOGGER_PREFIX: Final = "louver.upstream."
 
-# Variables that differ from one terminal, or run of a host, to the next.
+# Variables that differ from one terminal, network, or run of a host, to the next.
 _VOLATILE: Final = re.compile(
-    r"SESSION|_PID$|^(SHLVL|_|PWD|OLDPWD|COLUMNS|LINES|WINDOWID|TERM|INVOCATION_ID|JOURNAL_STREAM)$"
+    r"SESSION|_PROXY$|_proxy$|_PID$|^(SHLVL|_|PWD|OLDPWD|COLUMNS|LINES|WINDOWID|TERM|INVOCATION_ID|JOURNAL_STREAM)$"
 )
 
 
