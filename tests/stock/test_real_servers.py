@@ -26,6 +26,7 @@ import pytest
 
 import louver
 from gateway.gateways import gateway
+from louver.gateway.back.transports.stdio import inherited_environment
 from louver.wire.names import ARGUMENT
 
 from .comparing import takes_argument, with_relaxed_output, without_louver, without_whitespace
@@ -207,7 +208,8 @@ def behind(front: str, names: list[str], folder: Path):
     config = folder / "mcp.json"
     config.write_text(json.dumps({"mcpServers": {name: started(name, folder) for name in names}}))
     if front == "stdio":
-        yield {"command": sys.executable, "args": ["-m", "louver", "serve", "--config", str(config)]}
+        arguments = ["-m", "louver", "serve", "--config", str(config)]
+        yield {"command": sys.executable, "args": arguments, "env": inherited_environment()}
     else:
         with gateway("--config", str(config)) as url:
             yield {"url": url}
@@ -240,9 +242,10 @@ def era(request):
 
 @pytest.fixture(scope="module")
 def direct(name, era, folder):
-    """What the server itself answers; in the other revision if it does not speak this."""
-    spoken = min(era, SERVERS[name].revision)
-    request = {"target": started(name, folder), "era": spoken, "calls": plain_calls(name, folder)}
+    """What the server itself answers, with the gateway's variables; in the other revision if it has not this one."""
+    target = started(name, folder)
+    target["env"] = inherited_environment() | target["env"]
+    request = {"target": target, "era": min(era, SERVERS[name].revision), "calls": plain_calls(name, folder)}
     return run_driver("python_v2", request)
 
 
