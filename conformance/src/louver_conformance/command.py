@@ -11,13 +11,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import shutil
 import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from louver.catalogue.files.open_regular import secret
 from louver.core.nearest import did_you_mean
 from louver.errors import InvalidInput
 from louver.wire.uris import is_url
@@ -118,10 +118,10 @@ def _token(file: Path) -> str:
     """The token in a file that only its owner can read; the error names no file, since it may be the token itself."""
     expected = "--token takes a file that holds only the token"
     try:
-        with open(file, encoding="latin-1", opener=secret) as opened:
+        with file.open(encoding="latin-1") as opened:
+            if os.fstat(opened.fileno()).st_mode & 0o077:
+                raise InvalidInput(f"{expected}, and that only its owner can read: chmod 600")
             token = opened.read().strip()
-    except PermissionError:
-        raise InvalidInput(f"{expected}, and that only its owner can read: chmod 600") from None
     except OSError as error:
         raise InvalidInput(f"{expected}, and this one cannot be read: {error.strerror}") from None
     if not token or not token.isascii() or not token.isprintable() or " " in token:
