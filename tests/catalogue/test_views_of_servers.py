@@ -23,7 +23,7 @@ from louver.shipped import folder
 from louver.wire.output import find_output
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "reference" / "ready-views.md"
+PAGE = ROOT / "docs" / "reference" / "views.md"
 FILES = sorted((ROOT / "views").glob("*/*.views.json"))
 VIEWS = [(path, view) for path in FILES for view in ViewFile.read(path).views.named]
 SCHEMA = json.loads((ROOT / "schemas" / "view-file.schema.json").read_text("utf-8"))

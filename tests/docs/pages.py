@@ -16,7 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
+RESULTS = ROOT / "benchmarks" / "README.md"
+PAGES = sorted([ROOT / "README.md", RESULTS, *DOCS.rglob("*.md")])
 # The root's `docs` cannot be imported by name: these tests are a package `docs` too.
 _SPEC = importlib.util.spec_from_file_location("docs_site", DOCS / "site.py")
 site = importlib.util.module_from_spec(_SPEC)

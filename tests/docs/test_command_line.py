@@ -11,9 +11,7 @@ import re
 from docs.pages import DOCS
 from louver.cli.options import build_parser
 
-PAGES = [DOCS / "reference" / f"{name}.md" for name in ("command-line", "serve", "page")]
-HOMES = {"serve": "serve.md", "ui": "page.md#louver-ui"}
-"""Commands with a page of their own."""
+PAGE = DOCS / "reference" / "command-line.md"
 
 SERVER = ("--", "--url", "--header", "--token", "--config", "--server")
 """The options that name servers."""
@@ -30,10 +28,7 @@ def tables():
     """Every table, by its name."""
     parser, commands = build_parser()
     choices = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
-    summaries = [
-        (f"[`louver {each.dest}`]({HOMES.get(each.dest, f'#louver-{each.dest}')})", each.help)
-        for each in choices._choices_actions
-    ]
+    summaries = [(f"[`louver {each.dest}`](#louver-{each.dest})", each.help) for each in choices._choices_actions]
     servers = filter(_names_server, commands["check"]._actions)
     return {
         "louver commands": _table(("command", "does"), summaries),
@@ -46,7 +41,7 @@ def _rows(parser):
     of_servers = [each for each in parser._actions if _names_server(each)]
     for each in parser._actions:
         if each in of_servers[:1]:
-            yield ", ".join(f"`{_usage(one)}`" for one in of_servers), "[the server](command-line.md#the-server)"
+            yield ", ".join(f"`{_usage(one)}`" for one in of_servers), "[the server](#the-server)"
         elif each not in of_servers and not isinstance(each, argparse._HelpAction):
             yield _row(each)
 
@@ -72,12 +67,11 @@ def _table(heads, rows):
 
 def test_the_tables_are_those_of_the_help():
     """*Ours*: else run what the head of this file says."""
-    pages = [page.read_text(encoding="utf-8") for page in PAGES]
-    found = {match["name"] for page in pages for match in _TABLE.finditer(page)}
+    page = PAGE.read_text(encoding="utf-8")
+    found = {match["name"] for match in _TABLE.finditer(page)}
     assert found == {name for name, table in tables().items() if table.count("\n") > 2}
-    assert pages == [made(page) for page in pages]
+    assert page == made(page)
 
 
 if __name__ == "__main__":
-    for page in PAGES:
-        page.write_text(made(page.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

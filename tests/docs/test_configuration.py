@@ -1,4 +1,4 @@
-"""The tables of the configuration's pages, generated from `schemas/config.schema.json`.
+"""The tables of the configuration's page, generated from `schemas/config.schema.json`.
 
 Each table is between `<!-- name -->` and `<!-- end -->`. After a change of the schema, generate them with::
 
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "docs" / "reference" / f"{name}.md" for name in ("configuration", "configuration-auth")]
+PAGE = ROOT / "docs" / "reference" / "configuration.md"
 SCHEMA = json.loads((ROOT / "schemas" / "config.schema.json").read_text(encoding="utf-8"))
 DEFINITIONS = SCHEMA["$defs"]
 
@@ -30,9 +30,6 @@ SECTIONS = {
     "audit": "audit",
 }
 """Definition -> the heading of its table."""
-
-IN_AUTH = ("authentication", "a principal", "audit")
-"""Tables of the second page to which the first links."""
 
 _TABLE = re.compile(r"(?<=<!-- )(?P<name>[a-z ]+)( -->\n)(?:.*?)(<!-- end -->)", re.DOTALL)
 
@@ -76,8 +73,7 @@ def _of_hosts(part):
 def _value(rules):
     if "$ref" in rules:
         heading = SECTIONS[rules["$ref"].rpartition("/")[2]]
-        page = "configuration-auth.md" if heading in IN_AUTH else ""
-        return f"[{heading}]({page}#{heading.replace(' ', '-')})"
+        return f"[{heading}](#{heading.replace(' ', '-')})"
     if "enum" in rules:
         return ", ".join(f"`{value}`" for value in rules["enum"])
     if "title" in rules:
@@ -96,9 +92,9 @@ def _table(heads, rows):
 
 def test_the_tables_are_those_of_the_schema():
     """*Ours*: else run what the head of this file says."""
-    pages = [page.read_text(encoding="utf-8") for page in PAGES]
-    assert set(tables()) == {found["name"] for page in pages for found in _TABLE.finditer(page)}
-    assert pages == [made(page) for page in pages]
+    page = PAGE.read_text(encoding="utf-8")
+    assert set(tables()) == {found["name"] for found in _TABLE.finditer(page)}
+    assert page == made(page)
 
 
 def test_every_key_of_a_configuration_stands_in_a_table():
@@ -109,5 +105,4 @@ def test_every_key_of_a_configuration_stands_in_a_table():
 
 
 if __name__ == "__main__":
-    for page in PAGES:
-        page.write_text(made(page.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

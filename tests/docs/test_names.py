@@ -92,14 +92,6 @@ def test_every_command_and_option_stands_in_the_reference():
     assert not faults, "\n".join(faults)
 
 
-def test_the_page_of_the_command_line_names_every_command():
-    """*Ours*: those with a page of their own are links."""
-    page = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
-    _, commands = build_parser()
-    missing = [name for name in commands if f"| [`louver {name}`](" not in page]
-    assert not missing, ", ".join(missing)
-
-
 def test_every_error_code_stands_in_the_reference():
     """*Ours*."""
     missing = [code for code in CODES if f"`{code}`" not in REFERENCE]

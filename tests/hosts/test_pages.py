@@ -64,7 +64,7 @@ def test_the_file_of_a_program_is_the_one_that_it_is_tried_with(tmp_path, monkey
             (folder := tmp_path / stack).mkdir()
             stacks._CONFIGURED[stack](folder, TARGET, "http://127.0.0.1:1")
             written = (folder / file).read_text("utf-8")
-            found = blocks_of((HOW_TO / "save-tokens-in-your-host.md").read_text("utf-8"))
+            found = blocks_of((HOW_TO / "save-tokens.md").read_text("utf-8"))
             if file.endswith(".toml"):
                 assert any(block in written for block in found)
             else:

@@ -4,7 +4,7 @@
     <- HTTP/1.1 200 OK, headers                 `Response`
     <- a piece of the body, another one, ...    `Response.piece`; unread bytes are bounded, the upstream waits
 
-A client library would take longer than the rest of a call (`docs/explanation/performance.md`).
+A client library would take longer than the rest of a call (`benchmarks/README.md`).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from louver.desk.doctor.measure import ListCost, Measurement
     from louver.gateway.config.model import Exposure
 
-# Those of the recorded session in `docs/explanation/performance.md`, which uses 8 of 50 tools: tokens of an answer, and
+# Those of the recorded session in `benchmarks/README.md`, which uses 8 of 50 tools: tokens of an answer, and
 # of the arguments of a call.
 CONVERSATION_CALLS: Final = 16
 ANSWER_TOKENS: Final = 130

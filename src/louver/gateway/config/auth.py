@@ -1,4 +1,4 @@
-"""Settings for authentication over HTTP, and for OAuth at one server; `docs/how-to/serve-a-team.md` shows examples."""
+"""Settings for authentication over HTTP, and for OAuth at one server; `docs/how-to/serve-over-http.md` has examples."""
 
 from __future__ import annotations
 
