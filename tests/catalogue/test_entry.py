@@ -153,6 +153,7 @@ def test_text_of_one_shape_is_data_unless_an_argument_names_its_content():
         ({"filePath": {"type": "string"}}, False),
         ({"link": {"type": "string", "format": "uri"}}, False),
         ({"of": {"type": "array", "items": {"properties": {"url": {}}}}}, False),
+        ({"command": {"type": "string"}}, False),
     ):
         tool = {"name": "t", "inputSchema": {"type": "object", "properties": argument}}
         assert Entry(tool, Views(), learned=("id",)).answers_data == is_data, argument

@@ -16,7 +16,7 @@ from fixtures.failsafe import FAILSAFE_S
 from fixtures.forking import PYTHON
 from stock.run import python_with
 
-SETUP = ("pip install uv && uv run louver demo", "pip install uv && uv run pytest")
+SETUP = ("pip install uv && uv run louver demo", "pip install uv && uv run --group dev pytest")
 """The two commands that set up a machine; they are not run here, but stand in README.md so."""
 
 PORT = "8931"

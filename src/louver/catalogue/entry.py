@@ -326,8 +326,8 @@ def _listed(tool: dict[str, Any]) -> tuple[Any, ...]:
     return tool["inputSchema"], tool.get("outputSchema"), tool.get("_meta")
 
 
-# Names of arguments, and formats, that name a file or a resource.
-_PLACE: Final = re.compile("path|file|dir|folder|ur[il]|href", re.IGNORECASE)
+# Names of arguments, and formats, that name a file or a resource, or a command that may print one.
+_PLACE: Final = re.compile("path|file|dir|folder|ur[il]|href|command|cmd|(?<!de)(?<!sub)script|shell", re.IGNORECASE)
 
 # Keywords that do not restrict an added property.
 _PLAIN = frozenset(
