@@ -40,8 +40,6 @@ def test_a_view_costs_what_its_paths_cost_and_an_unknown_one_next_to_nothing():
     assert plan_cost(Projection(view="less"), views, 100) == plan_cost(Projection(exclude=["id"]), NO_VIEWS, 100)
     alone = plan_cost(Projection(include=["id", "next"]), NO_VIEWS, 100)
     assert plan_cost(Projection(include=["id"]), views, 100) == alone
-        Projection(include=["id", "next"]), NO_VIEWS, 100
-    )
     assert plan_cost(Projection(exclude=["id"]), views, 100) == plan_cost(Projection(exclude=["id"]), NO_VIEWS, 100)
     assert plan_cost(Projection(view="other"), views, 100) == 1
 
