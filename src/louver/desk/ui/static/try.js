@@ -13,6 +13,8 @@ import { Other, number, shown } from "./tree.js";
 const EVERYTHING = { mode: "include", fields: ["*"] };
 const SETTLED_MS = 150; // after the last tick, the gateway is asked
 const MOST_TEXT = 20000; // characters of a text that is shown
+const MOST_TOOLS = 200; // that are listed
+const SEPARATOR = "__"; // between a server and its tool
 const MOST_CALLS = 20; // that are remembered, in this tab alone
 
 // `costs`: the name of a tool -> tokens of its answers on average, where they were counted.
@@ -31,22 +33,37 @@ export function Try({ tools, argument, costs, onSaved }) {
       <h2 id="tools">Tools</h2>
       <label class="hidden" for="filter">Filter tools</label>
       <input id="filter" type="search" placeholder=${`Filter ${number(tools.length)} tools`} value=${words} onInput=${(event) => setWords(event.currentTarget.value)} />
-      <ul>
-        ${found.slice(0, 200).map(
-          (each) => html`<li key=${each.name}>
-            <button type="button" class="tool" aria-pressed=${String(each === tool)} onClick=${() => setChosen({ name: each.name })}>
-              <code><${Other} text=${each.name} /></code>
-              <small>${noteOf(each, costs.get(each.name))}</small>
-              <small><${Other} text=${String(each.description ?? "")} most=${90} /></small>
-            </button>
-          </li>`,
+      <div class="list">
+        ${byServer(found.slice(0, MOST_TOOLS)).map(
+          ([server, some]) => html`${server && html`<h3><${Other} text=${server} /></h3>`}
+          <ul key=${server}>
+            ${some.map(
+              (each) => html`<li key=${each.name}>
+                <button type="button" class="tool" aria-pressed=${String(each === tool)} onClick=${() => setChosen({ name: each.name })}>
+                  <code><${Other} text=${server ? each.name.slice(server.length + SEPARATOR.length) : each.name} /></code>
+                  <small>${noteOf(each, costs.get(each.name))}</small>
+                  <small><${Other} text=${String(each.description ?? "")} most=${90} /></small>
+                </button>
+              </li>`,
+            )}
+          </ul>`,
         )}
-      </ul>
+      </div>
       ${found.length === 0 && html`<p class="note">No tool has that name.</p>`}
       ${calls.length > 0 && html`<${Calls} calls=${calls} onChoose=${(call) => setChosen({ ...call })} />`}
     </section>
     ${tool ? html`<${Tool} key=${chosen} ...${{ tool, argument, onCall, onSaved }} given=${chosen.args} />` : html`<p class="card note">Choose a tool.</p>`}
   </div>`;
+}
+
+// [server, its tools]; the server is empty where no name begins with one.
+function byServer(tools) {
+  const groups = new Map();
+  for (const tool of tools) {
+    const server = tool.name.includes(SEPARATOR) ? tool.name.split(SEPARATOR, 1)[0] : "";
+    groups.set(server, [...(groups.get(server) ?? []), tool]);
+  }
+  return [...groups];
 }
 
 function noteOf(tool, cost) {
