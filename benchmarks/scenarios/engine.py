@@ -80,7 +80,7 @@ def _exclude(setting: Setting) -> Iterator[Group]:
     for payload in (ISSUES, PROFILE, ROWS, TREE):
         for size in setting.sizes("1 MB"):
             value = payload.make(size)
-            plan = compile_projection(Projection.exclude(*payload.exclude), payload.schema)
+            plan = compile_projection(Projection(exclude=[*payload.exclude]), payload.schema)
             ways = [
                 Candidate("exclude by hand", partial(payload.hand.exclude, value)),
                 Candidate("louver", partial(plan, value)),
@@ -93,7 +93,7 @@ def _exclude(setting: Setting) -> Iterator[Group]:
 def _github(setting: Setting) -> Iterator[Group]:
     for name, (fields, by_hand) in github.REQUESTS.items():
         pair = corpus.pair(name)
-        plan = compile_projection(Projection.include(*fields), pair["schema"])
+        plan = compile_projection(Projection(include=[*fields]), pair["schema"])
         ways = [Candidate(HAND, partial(by_hand, pair["value"])), Candidate("louver", partial(plan, pair["value"]))]
         size = len(compact(pair["value"]))
         yield measured("github", name.removesuffix("/200/default"), size, ways, setting.rounds)
@@ -111,7 +111,7 @@ def _hand(payload: Payload, value: Json) -> Candidate:
 
 
 def _louver(payload: Payload, schema: Schema | None, value: Json) -> Candidate:
-    return Candidate("louver", partial(compile_projection(Projection.include(*payload.include), schema), value))
+    return Candidate("louver", partial(compile_projection(Projection(include=[*payload.include]), schema), value))
 
 
 def _with_holes(page: Json) -> Json:

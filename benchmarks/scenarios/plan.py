@@ -79,7 +79,7 @@ def _in_a_server() -> dict[str, Callable[[], Any]]:
         Entry(tool, Views()).plan(Projection.from_wire(request))
 
     return {
-        "warm": partial(entry.plan, Projection.include(*issues.include)),
+        "warm": partial(entry.plan, Projection(include=[*issues.include])),
         "warm, in a server": lambda: entry.plan(Projection.from_wire(request)),
         "cold, in a server": cold,
     }

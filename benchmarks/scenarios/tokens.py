@@ -45,7 +45,7 @@ def run(_setting: Setting) -> Iterator[Group]:
 def _group(
     payload: str, value: Json, fields: Sequence[str], schema: Schema, encode: Callable[[str], list[int]]
 ) -> Group:
-    plan = compile_projection(Projection.include(*fields), schema)
+    plan = compile_projection(Projection(include=[*fields]), schema)
     whole, kept = compact(value), compact(plan(value))
     texts = {"whole": whole, "kept": kept, "kept, and its schema": kept + compact(plan.schema)}
     rows = tuple(Row.exact(name, len(encode(text))) for name, text in texts.items())

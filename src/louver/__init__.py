@@ -1,6 +1,6 @@
 """Louver: ask an MCP tool for only the fields you need, and get a schema that matches what came back.
 
-    plan = compile_projection(Projection.include("id", "user.login"), schema)
+    plan = compile_projection(Projection(include=["id", "user.login"]), schema)
     louver.attach(server)
     async with louver.Client(server) as client: await client.call_tool("get_user", {"user_id": 7}, include=["name"])
 

@@ -27,8 +27,8 @@ def entry(output=SCHEMA, views=None, input=None):
 def test_a_plan_is_made_once():
     """Ours: equal requests, however written, share it."""
     known = entry()
-    first = known.plan(Projection.include("id"))
-    assert known.plan(Projection.include("`id`", "id")) is first
+    first = known.plan(Projection(include=["id"]))
+    assert known.plan(Projection(include=["`id`", "id"])) is first
     assert first.plan({"id": 1, "name": "Ann"}) == {"id": 1}
     assert first.validator.is_valid({"id": 1})
     assert not first.validator.is_valid({"id": 1, "name": "Ann"})
@@ -38,15 +38,15 @@ def test_a_request_that_is_not_possible_is_refused_each_time():
     """Ours: a refusal is not a plan."""
     for _ in range(2):
         with pytest.raises(UnknownField):
-            entry().plan(Projection.include("nmae", strict=True))
+            entry().plan(Projection(include=["nmae"], strict=True))
         with pytest.raises(UnknownView):
-            entry().plan(Projection.view("nope"))
+            entry().plan(Projection(view="nope"))
 
 
 def test_a_view_is_planned_with_what_always_is_added():
     """Ours."""
     tool = {"name": "t", "inputSchema": {"type": "object"}, "outputSchema": SCHEMA}
-    plan = Entry(tool, Views.read({"minimal": ["name"]}, ["id"])).plan(Projection.view("minimal")).plan
+    plan = Entry(tool, Views.read({"minimal": ["name"]}, ["id"])).plan(Projection(view="minimal")).plan
     assert plan({"id": 1, "name": "Ann"}) == {"id": 1, "name": "Ann"}
     assert plan.always == ("id",)
 
@@ -112,12 +112,12 @@ def test_text_in_the_wrapper_is_planned_without_it():
     known = entry(STRING, views={"v": {"include": ["result.name"], "exclude": ["result.name.x"]}})
     assert known.text_wrapper == "result"
     assert entry().text_wrapper is None
-    requests = [Projection.include("name"), Projection.include("result.name"), Projection.view("v")]
+    requests = [Projection(include=["name"]), Projection(include=["result.name"]), Projection(view="v")]
     plans = [known.plan_without_schema(request, "result") for request in requests]
     assert [plan.fields for plan in plans] == [("name",)] * 3
     assert plans[0] is plans[1]
     assert plans[2]({"name": {"x": 1, "y": 2}}) == {"name": {"y": 2}}
-    deep = known.plan_without_schema(Projection.exclude("**.result"), "result")
+    deep = known.plan_without_schema(Projection(exclude=["**.result"]), "result")
     assert deep({"result": 1, "a": {"result": 2}}) == {"a": {}}
 
 
@@ -143,7 +143,7 @@ def test_in_text_the_place_of_a_shaping_may_be_written_with_the_wrapper_or_witho
     """Ours: as paths may."""
     for at in ("in", "result.in"):
         known = entry(STRING, {"v": {"select": {"b": "a"}, "at": at}})
-        assert known.plan_without_schema(Projection.view("v"), "result")({"in": {"a": 1, "c": 2}}) == {"in": {"b": 1}}
+        assert known.plan_without_schema(Projection(view="v"), "result")({"in": {"a": 1, "c": 2}}) == {"in": {"b": 1}}
 
 
 def test_text_of_one_shape_is_data_unless_an_argument_names_its_content():
@@ -173,5 +173,5 @@ def test_a_name_that_one_leaf_alone_has_means_that_leaf():
         (["email", "total"], ["people.email", "total"]),
         (["people"], ["people"]),
     ):
-        assert tool.spelled_out(Projection.include(*asked)) == Projection.include(*meant), asked
-    assert tool.spelled_out(Projection.exclude("email")) == Projection.exclude("email")
+        assert tool.spelled_out(Projection(include=[*asked])) == Projection(include=[*meant]), asked
+    assert tool.spelled_out(Projection(exclude=["email"])) == Projection(exclude=["email"])

@@ -21,7 +21,7 @@ def entry(plans: Plans, name: str = "t", schema: Any = SCHEMA, views: dict[str, 
 
 
 def ready(entry: Entry, *fields: str) -> ReadyPlan:
-    return entry.plan(Projection.include(*fields))
+    return entry.plan(Projection(include=[*fields]))
 
 
 def test_tools_with_one_schema_share_their_plans():
@@ -35,15 +35,15 @@ def test_what_a_plan_depends_on_sets_it_apart():
     plans = Plans()
     tool = entry(plans, views={"v": ["id"]})
     first = ready(tool, "id")
-    assert tool.plan(Projection.include("id", schema="none", required=True)) is first
+    assert tool.plan(Projection(include=["id"], schema="none", required=True)) is first
     others = [
         ready(entry(plans, schema={**SCHEMA, "required": ["id"]}, views={"v": ["id"]}), "id"),
         ready(entry(plans, views={"v": ["name"]}), "id"),
-        tool.plan(Projection.exclude("id")),
-        tool.plan(Projection.view("v")),
-        tool.plan(Projection.include("id", strict=True)),
-        tool.plan_inferred(Projection.include("id"), SCHEMA),
-        tool.plan_without_schema(Projection.include("id")),
+        tool.plan(Projection(exclude=["id"])),
+        tool.plan(Projection(view="v")),
+        tool.plan(Projection(include=["id"], strict=True)),
+        tool.plan_inferred(Projection(include=["id"]), SCHEMA),
+        tool.plan_without_schema(Projection(include=["id"])),
         ready(tool, "name"),
     ]
     assert len({id(plan) for plan in [first, *others]}) == 9
@@ -53,7 +53,7 @@ def test_what_an_inferred_plan_depends_on_sets_it_apart():
     """Ours: the inferred schema, where the value stands, and views."""
     plans = Plans()
     text = {"type": "object", "properties": {"result": {"type": "string"}}, "required": ["result"]}
-    asked, tool = Projection.include("id"), entry(plans, schema=text)
+    asked, tool = Projection(include=["id"]), entry(plans, schema=text)
     first = tool.plan_inferred(asked, SCHEMA, "result", with_wrapper=True)
     assert (
         entry(plans, "other").plan_inferred(asked, dict(reversed(SCHEMA.items())), "result", with_wrapper=True) is first

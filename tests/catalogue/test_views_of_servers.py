@@ -43,7 +43,7 @@ def answered(path):
 
 
 def kept(views, view, value):
-    return compile_projection(Projection.view(view), views=views)(value)
+    return compile_projection(Projection(view=view), views=views)(value)
 
 
 def test_each_server_is_known_by_the_name_that_it_gives():
@@ -79,7 +79,7 @@ def test_every_path_of_a_view_matches_something_that_was_answered(subtests):
         of = ViewFile.read(path).views.named[view]
         for each in (*of.include, *of.exclude):
             with subtests.test(f"{path.name}, {view}: {each}"):
-                without = compile_projection(Projection.view("v"), views=Views({"v": View(exclude=(each,))}))
+                without = compile_projection(Projection(view="v"), views=Views({"v": View(exclude=(each,))}))
                 assert without(value) != value
 
 

@@ -86,7 +86,7 @@ def test_what_is_pruned_here_is_what_the_server_would_have_kept(triple: Triple):
 @given(triples())
 def test_what_is_generated_can_be_applied(triple: Triple):
     """Ours: the bound is for schemas that nobody writes by hand."""
-    schema = louver.compile_projection(louver.Projection.include("*"), triple.schema).schema
+    schema = louver.compile_projection(louver.Projection(include=["*"]), triple.schema).schema
     assert is_affordable(schema, triple.value, 1)
 
 
@@ -142,7 +142,7 @@ LIKE_A_WRAPPER = {"type": "object", "properties": {"result": PERSON}, "required"
 )
 def test_what_is_left_of_an_object_may_look_like_the_wrapper(fields, value, left, exact):
     """Ours: the receipt tells how the paths were read; more than that is still refused."""
-    projection = louver.Projection.include(*fields)
+    projection = louver.Projection(include=[*fields])
     plan = louver.compile_projection(projection, LIKE_A_WRAPPER).for_value(value)
     assert plan(value) == left
     hint = {"outputSchema": LIKE_A_WRAPPER} if exact else {}
@@ -160,4 +160,4 @@ def test_paths_of_a_receipt_that_cannot_be_read_are_an_invalid_answer(told):
     said = {"applied": True, "mode": "view", "view": "v", "fields": ["name"], **told}
     result = {"content": [], "structuredContent": {"email": "s"}, "_meta": {"projection": said}}
     with pytest.raises(louver.errors.InvalidAnswer):
-        judge(tool, louver.Projection.view("v"), result, prune=False)
+        judge(tool, louver.Projection(view="v"), result, prune=False)

@@ -55,5 +55,5 @@ def test_while_one_is_made_another_is_made():
 
 def test_plans_use_it():
     assert isinstance(vars(Plan)["_derived"], cached_property)
-    plan = compile_projection(Projection.include("id"), {"type": "object"})
+    plan = compile_projection(Projection(include=["id"]), {"type": "object"})
     assert plan.schema is plan.schema

@@ -58,7 +58,7 @@ def test_a_view_that_leaves_out_and_then_shapes_is_sound_too(triple: ShapedTripl
     """PROJECTION.md, "Views": the shaping comes after both kinds of paths."""
     paths = {other.request.mode: other.request.paths}
     views = Views({"v": View(paths.get("include", ()), paths.get("exclude", ()), triple.shaping)})
-    plan = compile_projection(Projection.view("v"), triple.schema, views=views)
+    plan = compile_projection(Projection(view="v"), triple.schema, views=views)
     accepts = JUDGE(plan.schema, "2020-12")
     assert accepts is not None
     assert accepts(plan(triple.value)), plan.schema
@@ -71,7 +71,7 @@ def test_what_a_wrapper_holds_is_shaped_as_if_it_stood_alone(triple: ShapedTripl
     held = {} if is_whole or isinstance(triple.schema, bool) else triple.schema
     schema = {"type": "object", "properties": {WRAPPER: held}, "required": [WRAPPER]}
     views = Views({"v": View(shaping=triple.shaping)})
-    plan = compile_projection(Projection.view("v"), schema, views=views)
+    plan = compile_projection(Projection(view="v"), schema, views=views)
     shaped = plan({WRAPPER: triple.value})
     assert text(shaped) == text({WRAPPER: Reshaping(triple.shaping, wrapped=False)(triple.value)})
     accepts = JUDGE(plan.schema, "2020-12")

@@ -9,7 +9,7 @@ import argparse
 import re
 
 from docs.pages import DOCS
-from louver.cli.options import build_parser
+from louver.cli.options import COMMANDS, GROUPS, build_parser
 
 PAGE = DOCS / "reference" / "command-line.md"
 
@@ -26,15 +26,19 @@ def made(page):
 
 def tables():
     """Every table, by its name."""
-    parser, commands = build_parser()
-    choices = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
-    summaries = [(f"[`louver {each.dest}`](#louver-{each.dest})", each.help) for each in choices._choices_actions]
+    _, commands = build_parser()
+    summaries = [(f"[`louver {name}`](#louver-{name})", summary) for name, summary in _summaries()]
     servers = filter(_names_server, commands["check"]._actions)
     return {
         "louver commands": _table(("command", "does"), summaries),
         "louver servers": _table(("option", "names"), map(_row, servers)),
         **{f"louver {name}": _table(("option", "does"), _rows(each)) for name, each in commands.items()},
     }
+
+
+def _summaries():
+    by_name = {each.usage.partition(" ")[0]: each.summary for each in COMMANDS}
+    return [(name, by_name[name]) for names in GROUPS.values() for name in names]
 
 
 def _rows(parser):
@@ -69,6 +73,8 @@ def test_the_tables_are_those_of_the_help():
     """*Ours*: else run what the head of this file says."""
     page = PAGE.read_text(encoding="utf-8")
     found = {match["name"] for match in _TABLE.finditer(page)}
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(each.usage.partition(" ")[0] for each in COMMANDS), "a command is in one group"
     assert found == {name for name, table in tables().items() if table.count("\n") > 2}
     assert page == made(page)
 

@@ -338,7 +338,7 @@ def test_project_keeps_what_the_gateway_would():
                     Tools(value),
                 )
             )
-            assert same(found, compile_projection(Projection.include(*paths))(value))
+            assert same(found, compile_projection(Projection(include=[*paths]))(value))
 
         try:
             law()

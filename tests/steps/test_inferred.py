@@ -201,7 +201,7 @@ async def test_a_request_is_refused_before_a_tool_without_a_schema_runs(era):
     # Half of these paths begin with `content`. Only within it do they all meet, and are too many.
     paths = ["a." + ".".join("*" if (bits >> at) & 1 else "a" for at in range(20)) for bits in range(1, 777, 97)]
     apart = [f"content.{path}" if number % 2 else path for number, path in enumerate(paths)]
-    louver.compile_projection(louver.Projection.include(*apart))
+    louver.compile_projection(louver.Projection(include=[*apart]))
     made = lowlevel(t=tool(None, text("{}")))
     async with attached(made.server, era) as wire:
         for wanted, code in (

@@ -13,7 +13,7 @@ from louver.core.projection.request import Projection
 from louver.errors import InvalidProjection
 from louver.wire.projection import MAX_ARGUMENT_CHARACTERS, argument_schema, requested_by_argument
 
-TWO = Projection.include("id", "user.login")
+TWO = Projection(include=["id", "user.login"])
 
 FORMS = {
     "a list": (["id", "user.login"], TWO),
@@ -21,24 +21,24 @@ FORMS = {
     "JSON text of a list, with space": (' [ "id" , "user.login" ] ', TWO),
     "names with commas": ("id, user.login", TWO),
     "names with commas in a list": (["id,user.login"], TWO),
-    "one name": ("id", Projection.include("id")),
-    "JSON text of a name": ('"id"', Projection.include("id")),
+    "one name": ("id", Projection(include=["id"])),
+    "JSON text of a name": ('"id"', Projection(include=["id"])),
     "fields": ({"fields": ["id", "user.login"]}, TWO),
     "fields as one text": ({"fields": "id,user.login"}, TWO),
     "include": ({"include": ["id", "user.login"]}, TWO),
     "JSON text of an object": ('{"include": ["id", "user.login"]}', TWO),
-    "exclude": ({"exclude": ["**.email"]}, Projection.exclude("**.email")),
-    "a view": ({"view": "minimal"}, Projection.view("minimal")),
-    "a view in the list": (["view:minimal"], Projection.view("minimal")),
-    "a view as a name": ("view:minimal", Projection.view("minimal")),
-    "the request of programs": ({"mode": "view", "view": "minimal"}, Projection.view("minimal")),
-    "options": ({"fields": ["id"], "strict": True}, Projection.include("id", strict=True)),
-    "empty members": ({"fields": ["id"], "exclude": [], "view": None}, Projection.include("id")),
+    "exclude": ({"exclude": ["**.email"]}, Projection(exclude=["**.email"])),
+    "a view": ({"view": "minimal"}, Projection(view="minimal")),
+    "a view in the list": (["view:minimal"], Projection(view="minimal")),
+    "a view as a name": ("view:minimal", Projection(view="minimal")),
+    "the request of programs": ({"mode": "view", "view": "minimal"}, Projection(view="minimal")),
+    "options": ({"fields": ["id"], "strict": True}, Projection(include=["id"], strict=True)),
+    "empty members": ({"fields": ["id"], "exclude": [], "view": None}, Projection(include=["id"])),
     "nulls and empty names": (["id", None, "", "user.login"], TWO),
-    "everything": (["*"], Projection.include("*")),
-    "a quoted name with a comma": (["`a,b`", "c"], Projection.include("`a,b`", "c")),
-    "a quoted name that begins like a view": (["`view:x`"], Projection.include("`view:x`")),
-    "a JSONPath with a comma": (["$['a,b']"], Projection.include("$['a,b']")),
+    "everything": (["*"], Projection(include=["*"])),
+    "a quoted name with a comma": (["`a,b`", "c"], Projection(include=["`a,b`", "c"])),
+    "a quoted name that begins like a view": (["`view:x`"], Projection(include=["`view:x`"])),
+    "a JSONPath with a comma": (["$['a,b']"], Projection(include=["$['a,b']"])),
 }
 
 

@@ -29,7 +29,7 @@ def test_without_either_key_there_is_no_request(meta):
 @pytest.mark.parametrize("key", [PROJECTION_LITERAL, PROJECTION])
 def test_a_request_is_found_under_each_key(key):
     """#1704, section 3, and ours."""
-    assert requested({"progressToken": 1, key: NAME}) == (Projection.include("name"), key)
+    assert requested({"progressToken": 1, key: NAME}) == (Projection(include=["name"]), key)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_request_is_found_under_each_key(key):
 def test_equal_requests_under_both_keys_are_one_under_the_literal_key(other):
     """Ours: equal as requests, however they are written."""
     for meta in ({PROJECTION_LITERAL: NAME, PROJECTION: other}, {PROJECTION: other, PROJECTION_LITERAL: NAME}):
-        assert requested(meta) == (Projection.include("name"), PROJECTION_LITERAL)
+        assert requested(meta) == (Projection(include=["name"]), PROJECTION_LITERAL)
 
 
 @pytest.mark.parametrize("other", [ID, {**NAME, "strict": True}, {**NAME, "schema": "none"}])
@@ -77,5 +77,5 @@ def test_a_hint_that_is_sent_back_is_no_request(hint, key):
 @pytest.mark.parametrize("hint", HINTS)
 def test_a_hint_beside_a_request_changes_nothing(hint):
     """Ours."""
-    assert requested({PROJECTION: hint, PROJECTION_LITERAL: NAME}) == (Projection.include("name"), PROJECTION_LITERAL)
-    assert requested({HINT: hint, PROJECTION: NAME}) == (Projection.include("name"), PROJECTION)
+    assert requested({PROJECTION: hint, PROJECTION_LITERAL: NAME}) == (Projection(include=["name"]), PROJECTION_LITERAL)
+    assert requested({HINT: hint, PROJECTION: NAME}) == (Projection(include=["name"]), PROJECTION)

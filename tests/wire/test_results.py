@@ -10,18 +10,18 @@ from louver.limits import MAX_URI_BYTES
 from louver.wire.results import Read
 
 BASE = "louver://results/Zk3x-_9"
-ALL = Projection.include("*")
+ALL = Projection(include=["*"])
 
 READ = {
     "all of it": ("", ALL, None),
     "an empty query": ("?", ALL, None),
-    "fields": ("?fields=id,user.login", Projection.include("id", "user.login"), None),
-    "fields one by one": ("?fields=id&fields=user.login", Projection.include("id", "user.login"), None),
-    "fields as clients escape them": ("?fields=items%5B*%5D.id", Projection.include("items[*].id"), None),
-    "a comma in a name": ("?fields=%60a%2Cb%60,c", Projection.include("`a,b`", "c"), None),
-    "a view": ("?view=brief%20one", Projection.view("brief one"), None),
+    "fields": ("?fields=id,user.login", Projection(include=["id", "user.login"]), None),
+    "fields one by one": ("?fields=id&fields=user.login", Projection(include=["id", "user.login"]), None),
+    "fields as clients escape them": ("?fields=items%5B*%5D.id", Projection(include=["items[*].id"]), None),
+    "a comma in a name": ("?fields=%60a%2Cb%60,c", Projection(include=["`a,b`", "c"]), None),
+    "a view": ("?view=brief%20one", Projection(view="brief one"), None),
     "a page": ("?page=2", ALL, 2),
-    "a page of fields": ("?page=12&fields=id", Projection.include("id"), 12),
+    "a page of fields": ("?page=12&fields=id", Projection(include=["id"]), 12),
 }
 
 

@@ -513,7 +513,7 @@ def test_the_examples_of_the_proposal_are_accepted():
     validator("hint", "literal").validate({"supported": True, "recommendedViews": views})
     request = {"mode": "include", "fields": ["name", "email"]}
     validator("request").validate(request)
-    assert Projection.from_wire(request) == Projection.include("name", "email")
+    assert Projection.from_wire(request) == Projection(include=["name", "email"])
     receipt = {"applied": True, "mode": "include", "fields": ["name", "email"], "projectedSchema": {}}
     validator("receipt").validate(receipt)
     assert model_takes(("receipt", "applied"), receipt)

@@ -45,11 +45,11 @@ class Sample:
 
     def included(self, *paths: str) -> Json:
         """The kept value of an include of these fields."""
-        return compile_projection(Projection.include(*paths, *self.tool.always))(self.value)
+        return compile_projection(Projection(include=[*paths, *self.tool.always]))(self.value)
 
     def excluded(self, *paths: str) -> Json:
         """The kept value of an exclude of these fields."""
-        return compile_projection(Projection.exclude(*paths))(self.value)
+        return compile_projection(Projection(exclude=[*paths]))(self.value)
 
 
 def output_of(result: dict[str, Any]) -> Json | None:

@@ -90,7 +90,7 @@ class Entry:
         """The output schema in `tools/list`: stock clients accept every projection and shaped view by it."""
         if self.output_schema is None:
             return None
-        shaped = [self.plan(Projection.view(name)).schema for name, view in self.views.named.items() if view.shaping]
+        shaped = [self.plan(Projection(view=name)).schema for name, view in self.views.named.items() if view.shaping]
         relaxed = relax_any([self.output_schema, *shaped])
         if is_object(relaxed):
             return relaxed

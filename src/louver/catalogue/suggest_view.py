@@ -94,5 +94,5 @@ def _is_written(path: FieldPath) -> bool:
 
 def _kept(include: tuple[FieldPath, ...], values: Sequence[Json]) -> int:
     views = Views({COMPACT: View(include)})
-    plan = compile_projection(Projection.view(COMPACT), views=views)
+    plan = compile_projection(Projection(view=COMPACT), views=views)
     return sum(size_of(plan(value)) for value in values)

@@ -6,6 +6,7 @@ help. An option has its usage too: `--yes`, `--http HOST:PORT`, `--apply [HOST]`
 
 from __future__ import annotations
 
+import argparse
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -313,24 +314,41 @@ COMMANDS = (
 )
 
 
+# What people do -> the commands for it.
+GROUPS = {
+    "start": ("demo", "doctor", "undo"),
+    "serve": ("serve", "check", "login", "logout", "token"),
+    "look": ("ui", "tools", "call", "suggest", "report"),
+}
+
+
+def _overview() -> str:
+    """The commands by group, with their summaries."""
+    summaries = {each.usage.partition(" ")[0]: each.summary for each in COMMANDS}
+    parts = ["Ask MCP tools for only the fields you need."]
+    for title, names in GROUPS.items():
+        listed = (fill(f"  {name:<8}  {summaries[name]}", _WIDTH, subsequent_indent=" " * 12) for name in names)
+        parts.append("\n".join((f"{title}:", *listed)))
+    return "\n\n".join(parts)
+
+
 def build_parser() -> tuple[Parser, dict[str, Parser]]:
     """The parser of the command line, and those of its commands by name."""
     parser = Parser(
         prog="louver",
         usage="louver COMMAND [OPTIONS]",
-        description="Ask MCP tools for only the fields you need.",
+        description=_overview(),
         epilog="'louver COMMAND --help' explains a command. Start with: louver demo",
     )
     parser.add_argument("--version", action="version", version=f"louver {__version__}")
     commands: Any = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", title="commands", prog="louver"
+        dest="command", required=True, metavar="COMMAND", help=argparse.SUPPRESS, prog="louver"
     )
     for usage, summary, examples, parts, more, module in COMMANDS:
         name = usage.partition(" ")[0]
         declared: Parser = commands.add_parser(
             name,
             usage=f"louver {usage}",
-            help=summary,
             description=fill(f"{summary[0].upper()}{summary[1:]}. {more}", _WIDTH),
             epilog="\n".join(("examples:", *(f"  {each}" for each in examples))),
         )

@@ -70,7 +70,7 @@ class Answer:
         if not isinstance(receipt, Applied) or output is None:
             return self
         # Projecting the reported schema leaves nothing in it beyond the request.
-        projection = EVERYTHING if receipt.shaped is not None else replace(self.projection, strict=False)
+        projection = EVERYTHING if receipt.shaped is not None else self.projection.with_options(strict=False)
         if output.seat == "structured":
             plan = _plan_of_reported(self.tool, projection, receipt, self.value, reported)
         else:
@@ -123,9 +123,9 @@ def judge(tool: KnownTool, requested: Projection | None, result: dict[str, Any],
 
 
 def _projected(tool: KnownTool, requested: Projection | None, receipt: Applied, result: dict[str, Any]) -> Answer:
-    if requested is None and receipt.mode == "view":
+    if requested is None and receipt.mode == "view" and receipt.view:
         # The server has applied a default view.
-        requested = Projection.view(receipt.view or "")
+        requested = Projection(view=receipt.view)
     if requested is None:
         raise InvalidAnswer("the receipt is of a projection that nobody asked for", member="applied")
     hold(receipt, requested)
@@ -183,7 +183,7 @@ def _text_wrapper(tool: KnownTool, receipt: Applied, structured: Json) -> str | 
 
 def _plan(tool: KnownTool, requested: Projection, output: Output, receipt: Applied | None = None) -> ReadyPlan:
     # `strict` was checked before the call.
-    requested = replace(requested, strict=False)
+    requested = requested.with_options(strict=False)
     wrapper, beside = tool.entry.reading_of(output)
     if output.seat == "text" and receipt is not None and is_object(output.value) and _names_wrapper(receipt):
         beside = output.value
@@ -250,7 +250,7 @@ def _plan_of_reported(
 def _of_shape(tool: KnownTool, requested: Projection, output: Output) -> ReadyPlan:
     """The plan that follows from the request alone."""
     wrapper, beside = tool.entry.reading_of(output)
-    requested = replace(requested, strict=False)
+    requested = requested.with_options(strict=False)
     return tool.shape_plan(requested, wrapper, structured=output.seat == "structured", beside=beside)
 
 

@@ -8,9 +8,8 @@ error -32602, data {"error": {"code": "UNKNOWN_FIELD", ...}}     UnknownField: t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from louver.core.json import members
 from louver.core.projection.request import Projection
@@ -34,7 +33,7 @@ _FIELDS: Final = ("path", "offset", "expected", "position", "limit", "unmatched"
 _MOST: Final = 400
 
 # The request of a call that names nothing.
-EVERYTHING = Projection.include("*")
+EVERYTHING = Projection(include=["*"])
 
 
 def requested_projection(given: Mapping[str, Any], *, strict: bool, required: bool) -> Projection | None:
@@ -46,13 +45,7 @@ def requested_projection(given: Mapping[str, Any], *, strict: bool, required: bo
         return None
     if len(named) > 1:
         raise InvalidProjection(f"one of {', '.join(map(repr, (*given, 'into')))} at a time")
-    [(mode, value)] = named.items()
-    member = "view" if mode == "view" else "fields"
-    # A string is not read as a list of its letters: `from_wire` refuses it, and whatever else is not a list.
-    wire_value = (
-        [*cast("Iterable[Any]", value)] if isinstance(value, Iterable) and not isinstance(value, str) else value
-    )
-    return Projection.from_wire({"mode": mode, member: wire_value, "strict": strict, "required": required})
+    return Projection(**named, strict=strict, required=required)
 
 
 def wire_form(projection: Projection, *, knows_options: bool, derives: bool) -> dict[str, Any]:
@@ -61,8 +54,8 @@ def wire_form(projection: Projection, *, knows_options: bool, derives: bool) -> 
     One that derives the schema here needs none.
     """
     if not knows_options:
-        return replace(projection, strict=False, required=False).to_wire()
-    return replace(projection, schema="none" if derives else "inline").to_wire()
+        return projection.with_options(strict=False, required=False).to_wire()
+    return projection.with_options(schema="none" if derives else "inline").to_wire()
 
 
 def refusal(error: MCPError) -> LouverError | None:

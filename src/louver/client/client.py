@@ -30,7 +30,6 @@ from louver.errors import InvalidAnswer, InvalidInput, InvalidProjection, Output
 from louver.wire.names import PROJECTION, PROJECTION_LITERAL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self, Unpack
 
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from louver.client.target import ClientOptions, Target
     from louver.client.tools import KnownTool
     from louver.core.json import Json
-    from louver.core.projection.request import Projection
+    from louver.core.projection.request import Paths, Projection
 
 T = TypeVar("T")
 
@@ -117,8 +116,8 @@ class Client:
         name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        include: Sequence[str] | None = None,
-        exclude: Sequence[str] | None = None,
+        include: Paths | None = None,
+        exclude: Paths | None = None,
         view: str | None = None,
         strict: bool = False,
         required: bool = False,
@@ -130,8 +129,8 @@ class Client:
         name: str,
         arguments: Mapping[str, Any] | None = None,
         *,
-        include: Sequence[str] | None = None,
-        exclude: Sequence[str] | None = None,
+        include: Paths | None = None,
+        exclude: Paths | None = None,
         view: str | None = None,
         into: Any = None,
         strict: bool = False,

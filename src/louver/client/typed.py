@@ -81,7 +81,7 @@ class Typed(Generic[T]):
 
     def projection(self, *, strict: bool, required: bool) -> Projection:
         paths = fold(tuple(FieldPath(field.steps) for field in self._fields))
-        return Projection.include(*map(str, paths), strict=strict, required=required)
+        return Projection(include=[*map(str, paths)], strict=strict, required=required)
 
     def check(self, tool: KnownTool) -> None:
         has = tool.source

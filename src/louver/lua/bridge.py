@@ -181,7 +181,7 @@ class Bridge:
         if fields is None:
             raise invalid_frame()
         try:
-            paths = Projection.include(*fields).fields
+            paths = Projection(include=[*fields]).fields
         except LouverError as error:
             self._fail(number, error, None, None)
         else:

@@ -129,10 +129,10 @@ def _of_names(names: list[str]) -> Projection | None:
             raise InvalidProjection(f"{name[:80]!r}: there are no positions, {every[:80]!r} is that of every element")
     views = [name.removeprefix(_VIEW).strip() for name in names if name.startswith(_VIEW)]
     if not views:
-        return Projection.include(*names)
+        return Projection(include=names)
     if len(names) > 1:
         raise InvalidProjection(f"a view is sent alone, as ['{_VIEW}{views[0][:80]}']")
-    return Projection.view(views[0])
+    return Projection(view=views[0])
 
 
 def _names(value: object) -> list[str]:

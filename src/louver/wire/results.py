@@ -148,7 +148,7 @@ def _page(text: str, offset: int) -> int:
 
 def _projection(fields: list[str], view: str | None) -> Projection:
     if view is None:
-        return Projection.include(*(fields or ["*"]))
+        return Projection(include=fields or ["*"])
     if fields:
         raise InvalidProjection("a result is read by either fields or a 'view', not by both")
-    return Projection.view(view)
+    return Projection(view=view)

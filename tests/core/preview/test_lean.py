@@ -65,7 +65,7 @@ def test_what_a_lean_view_names_stays_as_it_was(value):
     """Ours."""
     found = lean(weigh(value))
     if found is not None and len(found) <= MAX_PATHS:
-        left = compile_projection(Projection.include(*map(str, found)))(value)
+        left = compile_projection(Projection(include=[*map(str, found)]))(value)
         after = {weight.path: weight for weight in weigh(left)}
         for weight in weigh(value):
             if weight.path in found:

@@ -121,11 +121,11 @@ def test_the_receipt_names_what_was_left_out_and_what_no_schema_knows():
 def test_a_view_with_both_is_read_as_its_parts():
     """PROJECTION.md, "Views"; what is always added is read like an include."""
     views = {"v": {"include": ["name", "token"], "exclude": ["name"], "maxItems": 1}}
-    plan = compile_projection(Projection.view("v"), OPEN, views=views)
+    plan = compile_projection(Projection(view="v"), OPEN, views=views)
     assert plan(OBJECT) == {"result": [{}], "token": "t2"}
     assert plan(WRAPPER) == {"result": [{"token": "t1"}]}
     selecting = {"v": {"include": ["result"], "select": {"n": "name"}, "at": "result"}}
-    plan = compile_projection(Projection.view("v"), OPEN, views=selecting).for_value(OBJECT)
+    plan = compile_projection(Projection(view="v"), OPEN, views=selecting).for_value(OBJECT)
     assert plan(OBJECT) == {"result": [{"n": "Ann"}]}
     assert Draft202012Validator(plan.schema).is_valid({"result": [{"n": "Ann"}]})
 
@@ -134,7 +134,7 @@ def test_a_view_with_both_is_read_as_its_parts():
 def test_a_view_of_absolute_paths_leaves_out_the_member_beside(left_out: list[str]):
     """TRUST.md, row 13: where two readings of an exclude are possible, both are excluded."""
     plan = compile_projection(
-        Projection.view("v"), OPEN, views={"v": {"include": ["/token", "/x"], "exclude": left_out}}
+        Projection(view="v"), OPEN, views={"v": {"include": ["/token", "/x"], "exclude": left_out}}
     )
     assert "Ann" not in str(plan({"result": [], "token": {"name": "Ann"}}))
     assert "Ann" not in str(plan.for_value({"result": []})({"result": [], "token": {"name": "Ann"}}))
@@ -143,7 +143,7 @@ def test_a_view_of_absolute_paths_leaves_out_the_member_beside(left_out: list[st
 
 def test_what_is_always_added_to_absolute_paths_is_the_member_beside_first():
     """TRUST.md, row 13: the value's own member first."""
-    plan = compile_projection(Projection.view("v"), OPEN, views=Views.read({"v": ["/x"]}, ["token"]))
+    plan = compile_projection(Projection(view="v"), OPEN, views=Views.read({"v": ["/x"]}, ["token"]))
     assert plan(OBJECT) == {"token": "t2"}
     assert plan(WRAPPER) == {"result": [{"token": "t1"}]}
 
@@ -151,7 +151,7 @@ def test_what_is_always_added_to_absolute_paths_is_the_member_beside_first():
 def test_a_place_from_the_root_is_not_within_the_wrapper():
     """PROJECTION.md, "Shaping": where a view selects."""
     views = {"v": {"select": {"n": "name"}, "at": "/token"}}
-    plan = compile_projection(Projection.view("v"), OPEN, views=views)
+    plan = compile_projection(Projection(view="v"), OPEN, views=views)
     within = {"result": [{"token": {"name": "Ann"}}]}
     assert plan(within) == within
     beside = {**within, "token": {"name": "Bob"}}
@@ -166,14 +166,14 @@ def test_beside_json_text_an_include_takes_the_own_member_and_an_exclude_leaves_
     value = {wrapper: people, "token": "t2"}
     views = Views.read({"v": {"include": ["name"], "exclude": ["/token"]}}, ["token"])
     for request, names, left in (
-        (Projection.include("token"), {"token"}, {"token": "t2"}),
-        (Projection.include("name", f"{wrapper}.token"), {"name", wrapper, "token"}, value),
-        (Projection.exclude("token"), set[str](), {wrapper: [{"name": "Ann"}]}),
-        (Projection.view("v"), {"name", "token"}, {wrapper: [{"name": "Ann"}]}),
+        (Projection(include=["token"]), {"token"}, {"token": "t2"}),
+        (Projection(include=["name", f"{wrapper}.token"]), {"name", wrapper, "token"}, value),
+        (Projection(exclude=["token"]), set[str](), {wrapper: [{"name": "Ann"}]}),
+        (Projection(view="v"), {"name", "token"}, {wrapper: [{"name": "Ann"}]}),
     ):
         assert first_names(request, views) == names
         assert compile_beside_text(request, views, wrapper, frozenset(names & value.keys()))(value) == left
-    assert compile_beside_text(Projection.include("token"), Views(), wrapper, frozenset())(value) == {
+    assert compile_beside_text(Projection(include=["token"]), Views(), wrapper, frozenset())(value) == {
         wrapper: [{"token": "t1"}]
     }
 

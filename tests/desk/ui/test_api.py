@@ -53,7 +53,7 @@ def test_all_files_together_are_under_100_kb_and_hold_no_inline_script():
 
 
 @pytest.mark.parametrize(
-    "path", [*(f"/ui/api/{name}" for name in API), "/ui/api/project", "/mcp", "/ui/api.py", "/ui/../x"]
+    "path", [*(f"/ui/api/{name}" for name in API), "/ui/api/project", "/ui/api/view", "/mcp", "/ui/api.py", "/ui/../x"]
 )
 def test_nothing_else_is_served_without_the_token(page, path):
     """Issue 42, C: never without tokens."""
@@ -138,6 +138,24 @@ def test_a_malformed_body_is_refused(page, content, message):
     assert found.json()["message"].startswith(message)
 
 
+FIELDS = {"mode": "include", "fields": ["id"]}
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ({"tool": "find"}, "expected the 'tool', and the view's 'name'"),
+        ({"tool": "find", "name": "a", "projection": {"mode": "view", "view": "b"}}, "'projection': expected fields"),
+        ({"tool": "find", "name": "a", "projection": FIELDS}, "server 'records' has no folder of views: add"),
+    ],
+)
+def test_a_view_that_cannot_be_saved_is_refused_with_what_would_be_right(page, question, message):
+    """Ours."""
+    found = post(page, "/ui/api/view", json=question)
+    assert found.status_code == 400
+    assert found.json()["message"].startswith(message)
+
+
 def test_the_method_of_each_is_fixed(page):
     """Ours."""
     assert post(page, "/ui/api/about").status_code == 405
@@ -171,6 +189,7 @@ def test_callers_with_tokens_of_their_own_are_no_operators(tmp_path):
         assert get(ann, "/ui/api/about").json() == {"operator": False, "argument": "output_fields"}
         for name in API[1:]:
             assert get(ann, f"/ui/api/{name}").status_code == 403
+        assert post(ann, "/ui/api/view", json={}).status_code == 403
         assert get((ann[0], "t-old"), "/ui/api/about").status_code == 401
         assert httpx2.get(f"{ann[0]}/ui").status_code == 200
 

@@ -10,9 +10,10 @@ import sys
 import httpx2
 import pytest
 
-from desk.ui.conftest import call, open_tool, opened_tab, operated
+from desk.ui.conftest import call, open_tool, opened_tab, operated, shown
 from fixtures.shown import BIDI, SCRIPT
-from gateway.served import stateless
+from gateway.served import config, fixture, stateless
+from louver.core.json import compact
 from stock.run import node_packages
 
 AXE = '{"private": true, "dependencies": {"axe-core": "^4.11.0"}}'
@@ -81,7 +82,57 @@ def test_no_tick_at_all_is_no_request(tab, page_url):
     call(tab, page_url, "rows")
     tab.get_by_role("button", name="None").click()
     assert tab.locator("output").text_content() == "Tick at least one field."
-    assert tab.locator("details").count() == 0
+    assert tab.locator(".details").count() == 0
+
+
+def test_the_heaviest_field_is_named_and_left_out(tab, page_url):
+    """Step 24: one click."""
+    call(tab, page_url, "rows")
+    assert tab.get_by_text("rows.note is 34 %.").is_visible()
+    tab.get_by_role("button", name="Leave it out").click()
+    assert tab.locator("output").text_content() == "38 of 61 bytes: 38 % saved."
+
+
+def test_calls_are_remembered_and_each_message_is_shown_as_it_came(tab, page_url):
+    """Step 24: a call is made ready to be made again; nothing runs by itself."""
+    open_tool(tab, page_url, "text")
+    tab.get_by_label("words").fill("two words")
+    tab.get_by_role("button", name="Call", exact=True).click()
+    tab.get_by_role("heading", name="Answer").wait_for()
+    assert json.loads(copied(tab, "Message as it came"))["result"]["content"][0]["type"] == "text"
+    tab.get_by_role("button", name="prose").first.click()
+    tab.get_by_text("Calls", exact=True).click()
+    tab.get_by_role("button", name='{"words":"two words"}').click()
+    assert json.loads(tab.get_by_label("Arguments as JSON").input_value()) == {"words": "two words"}
+    assert tab.get_by_role("heading", name="Answer").count() == 0
+    tab.get_by_role("button", name="Call", exact=True).click()
+    tab.get_by_role("heading", name="Answer").wait_for()
+
+
+def test_what_is_picked_is_saved_as_a_view_and_used_at_once(tab, tmp_path, monkeypatch):
+    """Step 24: the change is shown before it is written, and a call by the view has the bytes that were shown."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "views").mkdir()
+    with shown(*config(tmp_path, {"it": fixture("shown", views="views")})) as served:
+        call(tab, served.url, "rows")
+        tab.get_by_role("checkbox", name="note", exact=True).uncheck()
+        tab.get_by_label("Name", exact=True).fill("brief")
+        tab.get_by_role("button", name="Show the change").click()
+        tab.get_by_text('+    "brief": {').wait_for()
+        assert list((tmp_path / "views").iterdir()) == []
+        tab.get_by_role("button", name="Save", exact=True).click()
+        tab.get_by_text("Saved. A model asks for it by view:brief.").wait_for()
+        file = json.loads((tmp_path / "views" / "rows.views.json").read_text())
+        assert file["views"] == {"brief": {"include": ["total", "rows.id"]}}
+        tab.get_by_label("View", exact=True).select_option("brief")
+        tab.get_by_text("38 of 61 bytes: 38 % saved.").wait_for()
+        base, token = served.url.split("/ui#token=")
+        asked = stateless("tools/call", name="rows", arguments={})
+        asked["json"]["params"]["_meta"]["projection"] = {"mode": "view", "view": "brief"}
+        asked["headers"]["authorization"] = f"Bearer {token}"
+        result = httpx2.post(f"{base}/mcp", **asked).json()["result"]
+        assert compact(result["structuredContent"]) == '{"total":2,"rows":[{"id":1},{"id":2}]}'
+        assert len(compact(result["structuredContent"])) == 38
 
 
 def test_a_tool_is_checked_without_a_call(tab, page_url):

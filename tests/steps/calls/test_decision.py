@@ -111,10 +111,10 @@ async def test_an_answer_that_is_no_structured_content_is_decided_by_itself():
 
 def test_a_refusal_is_no_decision_and_long_words_weigh():
     entry = Entry({"name": "t", "inputSchema": {}, "outputSchema": SCHEMA}, Views())
-    wrong = ProjectionRequest(Projection.include("nmae"), "argument")
+    wrong = ProjectionRequest(Projection(include=["nmae"]), "argument")
     with pytest.raises(UnknownField):
         decide(entry, wrong, "wrong")
-    right = ProjectionRequest(Projection.include("name"), "_meta")
+    right = ProjectionRequest(Projection(include=["name"]), "_meta")
     short, long = decide(entry, right, "short"), decide(entry, right, "long" * 100_000)
     assert long.nodes - short.nodes == 2000
     assert (decided(entry, "wrong"), decided(entry, "short")) == (None, short)
@@ -122,7 +122,7 @@ def test_a_refusal_is_no_decision_and_long_words_weigh():
 
 def test_whoever_changes_a_receipt_changes_no_other():
     entry = Entry({"name": "t", "inputSchema": {}, "outputSchema": SCHEMA}, Views())
-    decision = decide(entry, ProjectionRequest(Projection.include("name"), "_meta"), "")
+    decision = decide(entry, ProjectionRequest(Projection(include=["name"]), "_meta"), "")
     first = decision.receipt(partial=True, is_brief=False)
     first["fields"].append("email")
     first["projectedSchema"].clear()

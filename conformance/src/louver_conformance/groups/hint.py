@@ -98,6 +98,6 @@ def _is_path(path: object) -> bool:
 
 def _unmatched(paths: list[str], schema: dict[str, object] | None) -> tuple[str, ...]:
     try:
-        return compile_projection(Projection.include(*paths), schema).unmatched
+        return compile_projection(Projection(include=[*paths]), schema).unmatched
     except LouverError:
         return ()

@@ -110,9 +110,9 @@ def _unshapeable(views: Views, view: View, schema: Schema) -> tuple[FieldPath, s
     """The first selected path that the view's own include and exclude do not keep, and an error text."""
     if not view.shaping:
         return None
-    before = Views({"": replace(view, shaping=Shaping())}, views.always)
+    before = Views({COMPACT: replace(view, shaping=Shaping())}, views.always)
     try:
-        kept = compile_projection(Projection.view(""), schema, views=before).schema
+        kept = compile_projection(Projection(view=COMPACT), schema, views=before).schema
     except ProjectionLimit as error:
         # The listed output schema is made from the view's plan, so the plan must be possible.
         return view.include[0] if view.include else view.exclude[0], f"is not possible: {error.message}"

@@ -1,6 +1,6 @@
 """Plans: a request compiled for one tool's output. Compiling can refuse a request, before anything has run.
 
-plan = compile_projection(Projection.include("id", "user.login"), schema)
+plan = compile_projection(Projection(include=["id", "user.login"]), schema)
 plan(value)         the kept part of a value
 plan.schema         the schema that every kept part satisfies
 plan.fields         ("id", "user.login")

@@ -7,9 +7,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 from louver.core.paths.path import FieldPath, fold
 from louver.errors import InvalidProjection, ProjectionLimit
@@ -21,64 +22,68 @@ MAX_REMEMBERED_PATHS = 32
 
 Mode = Literal["include", "exclude", "view"]
 SchemaForm = Literal["inline", "none"]
+Paths = list[str] | tuple[str, ...]
+"""Field paths; not any sequence of strings, since a string is one."""
 
 _MODES = ("include", "exclude", "view")
 _FORMS = ("inline", "none")
 _KEYS = ("mode", "fields", "view", "strict", "required", "schema")
 
 
-@dataclass(frozen=True, slots=True)
+class _Options(TypedDict, total=False):
+    strict: bool
+    required: bool
+    schema: SchemaForm
+
+
+@dataclass(frozen=True, slots=True, init=False)
 class Projection:
-    """What a client requests. Made by `include`, `exclude`, `view` or `from_wire`.
+    """What a client requests: one of `include`, `exclude` and `view`.
 
     Args:
-        mode: `include` keeps `fields`, `exclude` leaves them out, `view` applies the view `name`.
-        fields: The canonical list of paths: each once, a parent instead of its children.
-        name: The view's name, in mode `view`.
+        include: Paths of the fields to keep.
+        exclude: Paths of the fields to leave out.
+        view: The name of a view of the tool.
         strict: Refuse the call if the tool's schema does not know a field.
         required: Answer with an error, never with the full output, where no projection is possible.
         schema: How the answer carries the projected schema: inline, or not at all.
+
+    Attributes:
+        mode: Which of the three it is.
+        fields: The canonical list of paths: each once, a parent instead of its children.
+        name: The view's name, in mode `view`.
+
+    Raises:
+        InvalidProjection: It is none of the three or several, or a path cannot be parsed.
+        ProjectionLimit: There are too many paths, or one is too long.
     """
 
     mode: Mode
-    fields: tuple[FieldPath, ...] = ()
-    name: str | None = None
-    strict: bool = False
-    required: bool = False
-    schema: SchemaForm = "inline"
+    fields: tuple[FieldPath, ...]
+    name: str | None
+    strict: bool
+    required: bool
+    schema: SchemaForm
 
-    def __post_init__(self) -> None:
-        if self.schema not in _FORMS:
-            raise InvalidProjection(f"a projection's 'schema' is one of {_listed(_FORMS)}", expected=list(_FORMS))
-
-    @classmethod
-    def include(
-        cls, *paths: str, strict: bool = False, required: bool = False, schema: SchemaForm = "inline"
-    ) -> Projection:
-        """A request to keep only what `paths` name.
-
-        Raises:
-            InvalidProjection: There is no path, or one that cannot be parsed.
-        """
-        return cls("include", _read_paths("include", list(paths)), None, strict, required, schema)
-
-    @classmethod
-    def exclude(
-        cls, *paths: str, strict: bool = False, required: bool = False, schema: SchemaForm = "inline"
-    ) -> Projection:
-        """A request to leave out what `paths` name.
-
-        Raises:
-            InvalidProjection: There is no path, or one that cannot be parsed.
-        """
-        return cls("exclude", _read_paths("exclude", list(paths)), None, strict, required, schema)
-
-    @classmethod
-    def view(
-        cls, name: str, *, strict: bool = False, required: bool = False, schema: SchemaForm = "inline"
-    ) -> Projection:
-        """A request for the tool's view called `name`."""
-        return cls("view", (), name, strict, required, schema)
+    def __init__(
+        self,
+        *,
+        include: Paths | None = None,
+        exclude: Paths | None = None,
+        view: str | None = None,
+        strict: bool = False,
+        required: bool = False,
+        schema: SchemaForm = "inline",
+    ) -> None:
+        given = {"include": include, "exclude": exclude, "view": view}
+        named = [(mode, value) for mode, value in given.items() if value is not None]
+        if len(named) != 1:
+            raise InvalidProjection("a projection has one of 'include', 'exclude' and 'view'")
+        [(mode, value)] = named
+        # A string is not read as a list of its letters.
+        value = value if isinstance(value, str) or not isinstance(value, Iterable) else [*value]
+        member = "view" if mode == "view" else "fields"
+        self._read({"mode": mode, member: value, "strict": strict, "required": required, "schema": schema})
 
     @classmethod
     def from_wire(cls, obj: object) -> Projection:
@@ -94,7 +99,11 @@ class Projection:
         """
         if not isinstance(obj, dict):
             raise InvalidProjection("a projection is an object, for example {'mode': 'include', 'fields': ['id']}")
-        request = cast("dict[object, Any]", obj)
+        made = object.__new__(cls)
+        made._read(cast("dict[Any, Any]", obj))
+        return made
+
+    def _read(self, request: Mapping[Any, Any]) -> None:
         for key in request:
             if key not in _KEYS:
                 raise InvalidProjection(
@@ -114,7 +123,14 @@ class Projection:
                 raise InvalidProjection(f"a projection of mode {mode!r} has a list of field paths in 'fields'")
             fields = _read_paths(mode, request["fields"])
         strict, required = (_flag(request, key) for key in ("strict", "required"))
-        return cls(mode, fields, name, strict, required, request.get("schema", "inline"))
+        schema = request.get("schema", "inline")
+        if schema not in _FORMS:
+            raise InvalidProjection(f"a projection's 'schema' is one of {_listed(_FORMS)}", expected=list(_FORMS))
+        self._set(mode=mode, fields=fields, name=name, strict=strict, required=required, schema=schema)
+
+    def _set(self, **members: object) -> None:
+        for name, value in members.items():
+            object.__setattr__(self, name, value)
 
     def to_wire(self) -> dict[str, Any]:
         """The wire form, canonical: equal requests have equal wire forms."""
@@ -132,7 +148,16 @@ class Projection:
 
     def with_fields(self, fields: tuple[FieldPath, ...]) -> Projection:
         """The same request for other fields."""
-        return replace(self, fields=fold(fields))
+        return self._changed(fields=fold(fields))
+
+    def with_options(self, **options: Unpack[_Options]) -> Projection:
+        """The same request with other options: `strict`, `required`, `schema`."""
+        return self._changed(**options)
+
+    def _changed(self, **changes: object) -> Projection:
+        made = object.__new__(type(self))
+        made._set(**{name: getattr(self, name) for name in self.__slots__} | changes)
+        return made
 
 
 def _read_paths(mode: str, fields: object) -> tuple[FieldPath, ...]:
@@ -158,7 +183,7 @@ def _folded(texts: tuple[str, ...], deep: bool) -> tuple[FieldPath, ...]:
     return fold(tuple(FieldPath.parse(text, deep=deep) for text in texts))
 
 
-def _name(request: dict[object, Any]) -> str:
+def _name(request: Mapping[Any, Any]) -> str:
     if "fields" in request:
         raise InvalidProjection("a projection has either 'fields' or, in mode 'view', a 'view'; not both")
     name = request.get("view")
@@ -167,7 +192,7 @@ def _name(request: dict[object, Any]) -> str:
     return name
 
 
-def _flag(request: dict[object, Any], key: str) -> bool:
+def _flag(request: Mapping[Any, Any], key: str) -> bool:
     value = request.get(key, False)
     if not isinstance(value, bool):
         raise InvalidProjection(f"a projection's {key!r} is true or false")

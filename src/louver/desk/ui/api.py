@@ -7,6 +7,8 @@
     GET  audit?by=field&days=7                   which fields went to whom                      the operator
     POST project {tool, projection?, result?}    the receipt, of a result also what is kept;
                                                  without a projection the declared fields       every caller
+    POST view {tool, name, projection, save?}    the change that saves a view, in the folder
+                                                 of views; saved, if `save` is its digest       the operator
 
 The operator holds the token of this machine, at a loopback address: the user who can read all of this in files.
 """
@@ -16,6 +18,7 @@ from __future__ import annotations
 import re
 import time
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from urllib.parse import parse_qsl
 
@@ -26,9 +29,11 @@ from louver.concurrency.offload import in_thread
 from louver.core.json import compact, compact_bytes, is_object
 from louver.core.projection.request import Projection
 from louver.desk.ui.page import SAFE_HEADERS
+from louver.desk.ui.view_change import view_change
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.front.endpoint import PAGE
 from louver.gateway.front.exchange import HttpExchange, TooManyUnfinished, folded
+from louver.gateway.routing.aggregate import split_name
 from louver.limits import MAX_PEER_BODY_BYTES
 from louver.policy.principal import read_principal
 from louver.steps.audit.report import AuditReport
@@ -49,6 +54,7 @@ if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
     from louver.core.json import Json
     from louver.core.paths.path import FieldPath
+    from louver.gateway.config.model import UpstreamConfig
     from louver.gateway.front.allowed_hosts import AllowedSources
     from louver.gateway.gateway import Gateway
     from louver.steps.audit.report import Total
@@ -90,12 +96,12 @@ class PageApi:
         return self._respond(exchange, scope["path"].removeprefix(_PREFIX), scope["query_string"])
 
     async def _respond(self, exchange: HttpExchange, name: str, query: bytes) -> None:
-        method = "POST" if name == "project" else "GET"
-        if name not in ("about", "project", *self._questions):
+        method = "POST" if name in ("project", "view") else "GET"
+        if name not in ("about", "project", "view", *self._questions):
             await _send(exchange, 404, {"message": f"there is no {name[:40]!r} here"})
         elif exchange.method != method:
             await _send(exchange, 405, {"message": f"expected {method}"})
-        elif name in self._questions and not self._is_operator:
+        elif (name == "view" or name in self._questions) and not self._is_operator:
             await _send(exchange, 403, {"message": _FOR_OPERATOR})
         else:
             try:
@@ -112,6 +118,8 @@ class PageApi:
     async def _answer(self, exchange: HttpExchange, name: str, query: dict[str, str]) -> Json:
         if name == "project":
             return await self._project(exchange)
+        if name == "view":
+            return await self._view(exchange)
         return self._about() if name == "about" else await self._questions[name](query)
 
     def _about(self) -> Json:
@@ -197,6 +205,32 @@ class PageApi:
         kept = await apply_projection(entry, projection, output)
         wire = receipt(kept.ready_plan, projection, kept.is_partial, 0).to_wire()
         return {"receipt": wire, "kept": await in_thread(lambda: compact(kept.value))}
+
+    async def _view(self, exchange: HttpExchange) -> Json:
+        question = await self._body(exchange)
+        tool, name = question.get("tool"), question.get("name")
+        if not (isinstance(tool, str) and isinstance(name, str)):
+            raise InvalidInput("expected the 'tool', and the view's 'name'")
+        projection = Projection.from_wire(question.get("projection"))
+        if projection.mode == "view":
+            raise InvalidInput("'projection': expected fields, not a view")
+        upstream, local_name = self._owner_of(tool)
+        if upstream.views is None:
+            message = f'server {upstream.name!r} has no folder of views: add "views": "views" to its "louver" settings'
+            raise InvalidInput(message)
+        change = await in_thread(partial(view_change, upstream.views, local_name, name, projection))
+        is_saved = question.get("save") == change.digest
+        if is_saved:
+            await in_thread(change.save)
+        return {"file": str(change.file), "lines": change.lines, "digest": change.digest, "saved": is_saved}
+
+    def _owner_of(self, tool: str) -> tuple[UpstreamConfig, str]:
+        """The server of a listed tool, and the tool's name there."""
+        upstreams = {each.name: each for each in self._gateway.config.upstreams}
+        server, name = (next(iter(upstreams)), tool) if len(upstreams) == 1 else split_name(tool)
+        if server not in upstreams:
+            raise InvalidInput(f"'tool': expected a tool of a server, not {tool[:80]!r}")
+        return upstreams[server], name
 
     async def _body(self, exchange: HttpExchange) -> dict[str, Any]:
         body = await exchange.body(self._bodies)

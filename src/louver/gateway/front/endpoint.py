@@ -112,7 +112,7 @@ class McpEndpoint:
         if is_login_page(path) and (pages := self._gateway.login_pages) is not None:
             return self._log_in(exchange, pages, scope, receive, send)
         if path not in (PATH, READY_PATH):
-            return exchange.respond_text(404, "Not Found")
+            return exchange.respond_text(404, f"Not Found: this is a Louver gateway, and MCP clients connect to {PATH}")
         if (refused := self._refused(exchange)) is not None:
             return exchange.respond_text(*refused)
         return self._report(exchange) if path == READY_PATH else self._serve(exchange)

@@ -6,7 +6,7 @@ the kept part alone, so it cannot name what was left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -58,7 +58,7 @@ class _Application:
         if self._is_declared:
             if entry.text_wrapper is not None:
                 # JSON text was expected: unknown fields could not be refused before the tool ran, so tolerate them.
-                self._projection = replace(projection, strict=False)
+                self._projection = projection.with_options(strict=False)
             is_for_value = ready is not None and ready.plan.own_names(output.value) is None
             self._ready = ready if is_for_value else entry.kept_plan_for(self._projection, output.value)
             self.plan_cost = 0 if self._ready is not None else entry.cost(self._projection)

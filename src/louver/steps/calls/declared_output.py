@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_EVERYTHING: Final = Projection.include("*")
+_EVERYTHING: Final = Projection(include=["*"])
 
 
 class DeclaredOutput:

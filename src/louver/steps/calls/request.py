@@ -110,7 +110,7 @@ class RequestOptions:
             meant = entry.spelled_out(by_argument)
             return ProjectionRequest(meant, "argument", argument=self.argument_of(entry) or ARGUMENT)
         default = self.default_view(entry) if takes_default else None
-        return None if default is None else ProjectionRequest(Projection.view(default), "default view")
+        return None if default is None else ProjectionRequest(Projection(view=default), "default view")
 
     def without_argument(self, request: Request, entry: Entry) -> Request:
         """The request as the tool itself receives it."""

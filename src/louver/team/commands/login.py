@@ -39,14 +39,16 @@ def run(arguments: Namespace) -> int:
 
 def login_server(config: Config) -> UpstreamConfig:
     """The one server that a login can be at."""
-    found = [each for each in config.upstreams if each.transport == "http"]
-    if len(found) != 1:
-        names = ", ".join(repr(each.name) for each in found)
-        hint = f"name one by --server: {names}" if found else "a command that starts a server has no login"
-        raise InvalidInput(f"a login is at one server with a URL: {hint}")
-    if not found[0].can_log_in:
-        raise InvalidInput(f"server {found[0].name!r} gets credentials by the configuration: leave them out to log in")
-    return found[0]
+    over_http = [each for each in config.upstreams if each.transport == "http"]
+    found = [each for each in over_http if each.can_log_in]
+    if len(found) == 1:
+        return found[0]
+    if len(over_http) == 1:
+        name = over_http[0].name
+        raise InvalidInput(f"server {name!r} gets credentials by the configuration: leave them out to log in")
+    names = ", ".join(repr(each.name) for each in found)
+    hint = f"name one by --server: {names}" if found else "a command that starts a server has no login"
+    raise InvalidInput(f"a login is at one server with a URL: {hint}")
 
 
 @asynccontextmanager

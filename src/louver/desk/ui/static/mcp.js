@@ -46,6 +46,13 @@ export async function project(tool, projection, result) {
   return answer(await fetched("/ui/api/project", { method: "POST", headers, body: `{${members.join(",")}}` }));
 }
 
+// The change that saves a view; `save` is the digest of the change that was shown.
+export async function changeView(tool, name, projection, save) {
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ tool, name, projection, ...(save ? { save } : {}) });
+  return answer(await fetched("/ui/api/view", { method: "POST", headers, body }));
+}
+
 async function answer(response) {
   const found = await response.json();
   if (!response.ok) throw new Refused(found.message);

@@ -12,6 +12,7 @@ function App() {
   const [tools, setTools] = useState(null);
   const [problem, setProblem] = useState("");
   const [place, setPlace] = useState(location.hash.slice(2));
+  const [costs, setCosts] = useState(new Map());
 
   useEffect(() => {
     const onPlace = () => {
@@ -28,9 +29,13 @@ function App() {
     if (!hasToken) return;
     setProblem("");
     const fail = (error) => setProblem(error.message);
-    ask("about").then(setAbout, fail);
+    ask("about").then((found) => {
+      setAbout(found);
+      if (found.saved) ask("saved", { by: "tool" }).then(({ rows }) => setCosts(costsOf(rows)), fail);
+    }, fail);
     listTools().then(setTools, fail);
   }, [hasToken]);
+  const onSaved = about?.operator ? () => listTools().then(setTools, (error) => setProblem(error.message)) : undefined;
 
   if (!hasToken) return html`<main><${Token} onToken=${() => setHasToken(true)} /></main>`;
   const pages = pagesOf(about);
@@ -43,18 +48,28 @@ function App() {
     </header>
     <main>
       <div role="alert">${problem && html`<p class="problem"><${Other} text=${problem} most=${600} /></p>`}</div>
-      ${about && (current.place || tools) ? current.draw({ about, tools }) : !problem && html`<p class="note">Loading …</p>`}
+      ${about && (current.place || tools) ? current.draw({ tools, costs, onSaved }) : !problem && html`<p class="note">Loading …</p>`}
     </main>`;
 }
 
 function pagesOf(about) {
-  const pages = [{ place: "", title: "Try", draw: ({ tools }) => html`<${Try} tools=${tools} argument=${about.argument} />` }];
+  const pages = [{ place: "", title: "Try", draw: (given) => html`<${Try} ...${given} argument=${about.argument} />` }];
   if (!about?.operator) return pages;
   pages.push({ place: "servers", title: "Servers", draw: () => html`<${Servers} />` });
   if (Object.keys(about.policies).length) pages.push({ place: "as", title: "As", draw: () => html`<${As} policies=${about.policies} />` });
   if (about.saved) pages.push({ place: "saved", title: "Saved", draw: () => html`<${Saved} />` });
   if (about.audit) pages.push({ place: "audit", title: "Audit", draw: () => html`<${Audit} />` });
   return pages;
+}
+
+// Tokens of an answer on average, by the name of the tool, with its server's or alone.
+function costsOf(rows) {
+  const costs = new Map();
+  for (const { server, tool, calls, wholeTokens } of rows) {
+    if (!calls) continue;
+    costs.set(tool, Math.round(wholeTokens / calls)).set(`${server}__${tool}`, Math.round(wholeTokens / calls));
+  }
+  return costs;
 }
 
 function Token({ onToken }) {

@@ -3,7 +3,7 @@
 import { html, useMemo, useState } from "./preact.js";
 import { fieldsOf, leavesOf, tokens } from "./fields.js";
 import { bytesKept, requested } from "./projection.js";
-import { Tree, number, shown } from "./tree.js";
+import { Other, Tree, number, shown } from "./tree.js";
 
 // What the ticks stand for, on the fields of an output {text, node}, or on declared ones.
 export function useTicks(output, declared) {
@@ -39,6 +39,20 @@ export function Saving({ whole, kept, isEmpty }) {
     <progress max=${whole} value=${kept} aria-label="Share that is kept"></progress>
     <output class="sentence" aria-live="polite">${sentence}</output>
   </div>`;
+}
+
+const HEAVY = 0.2; // of an answer, from which a field is named
+
+// The heaviest field that is still ticked, with a button that leaves it out.
+export function Heaviest({ ticks }) {
+  const { root, off, setOff, view } = ticks;
+  const leaves = leavesOf(root).filter((row) => !off.has(row));
+  const [heaviest] = [...leaves].sort((one, other) => other.bytes - one.bytes);
+  if (view !== "" || leaves.length < 2 || heaviest.bytes < HEAVY * root.bytes) return null;
+  return html`<p class="row">
+    <span><code><${Other} text=${heaviest.text} /></code> is ${Math.round((100 * heaviest.bytes) / root.bytes)} %.</span>
+    <button type="button" onClick=${() => setOff(new Set([...off, heaviest]))}>Leave it out</button>
+  </p>`;
 }
 
 export function Picker({ ticks, output, views = [] }) {

@@ -4,46 +4,92 @@ import { html, useEffect, useState } from "./preact.js";
 import { copies } from "./copies.js";
 import { Form, argumentOf, argumentsFrom, fieldsFor, parsed } from "./form.js";
 import { declaredFields } from "./fields.js";
-import { callTool, project } from "./mcp.js";
+import { callTool, changeView, project } from "./mcp.js";
 import { outputOf, textsOf } from "./output.js";
-import { Picker, Saving, useTicks } from "./picker.js";
+import { Heaviest, Picker, Saving, useTicks } from "./picker.js";
 import { bytesOf } from "./spans.js";
 import { Other, number, shown } from "./tree.js";
 
 const EVERYTHING = { mode: "include", fields: ["*"] };
 const SETTLED_MS = 150; // after the last tick, the gateway is asked
 const MOST_TEXT = 20000; // characters of a text that is shown
+const MOST_TOOLS = 200; // that are listed
+const SEPARATOR = "__"; // between a server and its tool
+const MOST_CALLS = 20; // that are remembered, in this tab alone
 
-export function Try({ tools, argument }) {
-  const [name, setName] = useState("");
+// `costs`: the name of a tool -> tokens of its answers on average, where they were counted.
+export function Try({ tools, argument, costs, onSaved }) {
+  const [chosen, setChosen] = useState({ name: "" });
+  const [calls, setCalls] = useState([]);
   const [words, setWords] = useState("");
-  const tool = tools.find((each) => each.name === name);
-  const found = tools.filter((each) => each.name.toLowerCase().includes(words.toLowerCase()));
+  const tool = tools.find((each) => each.name === chosen.name);
+  const cost = (each) => costs.get(each.name) ?? -1;
+  const found = tools
+    .filter((each) => each.name.toLowerCase().includes(words.toLowerCase()))
+    .sort((one, other) => cost(other) - cost(one));
+  const onCall = (args) => setCalls([{ name: tool.name, args }, ...calls].slice(0, MOST_CALLS));
   return html`<div class="columns">
     <section class="card tools" aria-labelledby="tools">
       <h2 id="tools">Tools</h2>
       <label class="hidden" for="filter">Filter tools</label>
       <input id="filter" type="search" placeholder=${`Filter ${number(tools.length)} tools`} value=${words} onInput=${(event) => setWords(event.currentTarget.value)} />
-      <ul>
-        ${found.slice(0, 200).map(
-          (each) => html`<li key=${each.name}>
-            <button type="button" class="tool" aria-pressed=${String(each.name === name)} onClick=${() => setName(each.name)}>
-              <code><${Other} text=${each.name} /></code>
-              <small><${Other} text=${String(each.description ?? "")} most=${90} /></small>
-            </button>
-          </li>`,
+      <div class="list">
+        ${byServer(found.slice(0, MOST_TOOLS)).map(
+          ([server, some]) => html`${server && html`<h3><${Other} text=${server} /></h3>`}
+          <ul key=${server}>
+            ${some.map(
+              (each) => html`<li key=${each.name}>
+                <button type="button" class="tool" aria-pressed=${String(each === tool)} onClick=${() => setChosen({ name: each.name })}>
+                  <code><${Other} text=${server ? each.name.slice(server.length + SEPARATOR.length) : each.name} /></code>
+                  <small>${noteOf(each, costs.get(each.name))}</small>
+                  <small><${Other} text=${String(each.description ?? "")} most=${90} /></small>
+                </button>
+              </li>`,
+            )}
+          </ul>`,
         )}
-      </ul>
+      </div>
       ${found.length === 0 && html`<p class="note">No tool has that name.</p>`}
+      ${calls.length > 0 && html`<${Calls} calls=${calls} onChoose=${(call) => setChosen({ ...call })} />`}
     </section>
-    ${tool ? html`<${Tool} key=${tool.name} ...${{ tool, argument }} />` : html`<p class="card note">Choose a tool.</p>`}
+    ${tool ? html`<${Tool} key=${chosen} ...${{ tool, argument, onCall, onSaved }} given=${chosen.args} />` : html`<p class="card note">Choose a tool.</p>`}
   </div>`;
 }
 
-function Tool({ tool, argument }) {
+// [server, its tools]; the server is empty where no name begins with one.
+function byServer(tools) {
+  const groups = new Map();
+  for (const tool of tools) {
+    const server = tool.name.includes(SEPARATOR) ? tool.name.split(SEPARATOR, 1)[0] : "";
+    groups.set(server, [...(groups.get(server) ?? []), tool]);
+  }
+  return [...groups];
+}
+
+function noteOf(tool, cost) {
+  const parts = [cost === undefined ? "" : `${number(cost)} tokens an answer`, tool.outputSchema ? "" : "no declared fields"];
+  return parts.filter(Boolean).join(", ");
+}
+
+// The calls of this tab, the last one first: one is made ready to be made again.
+function Calls({ calls, onChoose }) {
+  return html`<details>
+    <summary>Calls</summary>
+    <ul>
+      ${calls.map(
+        (call) => html`<li><button type="button" class="tool" onClick=${() => onChoose(call)}>
+          <code><${Other} text=${call.name} /></code>
+          <small><${Other} text=${JSON.stringify(call.args)} most=${90} /></small>
+        </button></li>`,
+      )}
+    </ul>
+  </details>`;
+}
+
+function Tool({ tool, argument, given, onCall, onSaved }) {
   const fields = fieldsFor(tool.inputSchema, argument);
   const [texts, setTexts] = useState({});
-  const [raw, setRaw] = useState(null);
+  const [raw, setRaw] = useState(given === undefined ? null : JSON.stringify(given, null, 2));
   const [state, setState] = useState({});
   const isReadOnly = tool.annotations?.readOnlyHint === true;
 
@@ -52,8 +98,9 @@ function Tool({ tool, argument }) {
     try {
       const args = raw === null ? argumentsFrom(fields, texts) : parsed("arguments", raw);
       setState({ isBusy: true });
-      const answer = await callTool(tool, args, EVERYTHING);
-      setState({ args, result: answer.result, output: outputOf(answer.result, answer.text, answer.spans) });
+      const { text, spans, result } = await callTool(tool, args, EVERYTHING);
+      onCall(args);
+      setState({ args, text, result, output: outputOf(result, text, spans) });
     } catch (error) {
       setState({ problem: error.message });
     }
@@ -75,7 +122,9 @@ function Tool({ tool, argument }) {
       setState({ problem: error.message });
     }
   };
-  const { args, result, output, declared, problem, isBusy } = state;
+  const { args, text, result, output, declared, problem, isBusy } = state;
+  // On a narrow screen the answer is far below.
+  useEffect(() => document.getElementById("answer")?.scrollIntoView({ block: "nearest" }), [result]);
   return html`<div class="work">
     <section class="card" aria-labelledby="call">
       <h2 id="call"><code><${Other} text=${tool.name} /></code></h2>
@@ -96,14 +145,15 @@ function Tool({ tool, argument }) {
     </section>
     ${result && !output && html`<${Texts} result=${result} />`}
     ${declared && html`<${Check} key=${declared} ...${{ tool, declared, argument }} />`}
-    ${output && html`<${Answer} key=${output} ...${{ tool, args, output, argument }} isError=${result.isError === true} />`}
+    ${output && html`<${Answer} key=${output} ...${{ tool, args, output, argument, onSaved }} isError=${result.isError === true} />`}
+    ${result && html`<section class="card" aria-label="Message"><${Block} title="Message as it came" text=${text} /></section>`}
   </div>`;
 }
 
 function Texts({ result }) {
   const text = textsOf(result).join("\n\n");
-  return html`<section class="card" aria-labelledby="text">
-    <h2 id="text">${result.isError ? "The tool fails" : "Text"}</h2>
+  return html`<section class="card" aria-labelledby="answer">
+    <h2 id="answer">${result.isError ? "The tool fails" : "Text"}</h2>
     <p class="note">${number(text.length)} characters, without fields that could be left out.</p>
     <pre tabindex="0" dir="auto">${shown(text, MOST_TEXT)}</pre>
   </section>`;
@@ -132,7 +182,7 @@ function useApplied(tool, projection, output) {
   return applied.key === key ? applied : {};
 }
 
-function Answer({ tool, args, output, argument, isError }) {
+function Answer({ tool, args, output, argument, isError, onSaved }) {
   const views = viewsOf(tool);
   const ticks = useTicks(output);
   const { projection, isExact } = ticks;
@@ -143,9 +193,42 @@ function Answer({ tool, args, output, argument, isError }) {
   return html`<section class="card" aria-labelledby="answer">
     <h2 id="answer">${isError ? "The tool fails" : "Answer"}</h2>
     <${Saving} whole=${output.node.bytes} kept=${kept} isEmpty=${ticks.isEmpty} />
+    <${Heaviest} ticks=${ticks} />
     <${Picker} ...${{ ticks, output }} views=${views.names} />
     ${projection !== null && html`<${Details} ...${{ tool, args, projection, argument, applied }} />`}
+    ${onSaved && projection !== null && projection.mode !== "view" && html`<${SaveView} ...${{ tool, projection, onSaved }} />`}
   </section>`;
+}
+
+// What is picked, saved as a view in the folder that the configuration names: the change is shown first.
+function SaveView({ tool, projection, onSaved }) {
+  const [name, setName] = useState("");
+  const [state, setState] = useState({});
+  const key = JSON.stringify([name, projection]);
+  const { change, problem } = state.key === key ? state : {};
+  const ask = async (event, save) => {
+    event.preventDefault();
+    try {
+      const found = await changeView(tool.name, name, projection, save);
+      setState({ key, change: found });
+      if (found.saved) onSaved();
+    } catch (error) {
+      setState({ key, problem: error.message });
+    }
+  };
+  return html`<form class="details" onSubmit=${(event) => ask(event)}>
+    <h3>Save as view</h3>
+    <div class="row">
+      <label>Name <input value=${name} maxlength="64" onInput=${(event) => setName(event.currentTarget.value)} required /></label>
+      <button type="submit">Show the change</button>
+      ${change && !change.saved && html`<button type="button" class="primary" onClick=${(event) => ask(event, change.digest)}>Save</button>`}
+    </div>
+    <div role="status">
+      ${problem && html`<p class="problem"><${Other} text=${problem} most=${600} /></p>`}
+      ${change?.saved && html`<p class="ready">Saved. A model asks for it by <code>view:<${Other} text=${name} /></code>.</p>`}
+    </div>
+    ${change && html`<p class="note"><${Other} text=${change.file} most=${200} /></p><pre tabindex="0">${shown(change.lines.join("\n"), MOST_TEXT)}</pre>`}
+  </form>`;
 }
 
 function Check({ tool, declared, argument }) {
