@@ -86,7 +86,11 @@ def _value(rules):
 
 
 def _table(heads, rows):
-    lines = [heads, ["---"] * len(heads), *rows]
+    """Without a column that is empty."""
+    rows = [*rows]
+    full = [head for head, *cells in zip(heads, *rows, strict=True) if any(cells)]
+    rows = [[cell for head, cell in zip(heads, row, strict=True) if head in full] for row in rows]
+    lines = [full, ["---"] * len(full), *rows]
     return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
 
 
