@@ -8,12 +8,14 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from gateway.served import fixture, serving
+from gateway.served import serving
+from louver.gateway.builtin.deferred import MIN_DEFERRED_TOOLS
 from louver.wire.names import ARGUMENT, DESCRIPTIONS_TOOL, GRANT_ARGUMENT, RESULT_TOOL
 
 from .stacks import Run
 
 SERVER = str(Path(__file__).with_name("server.py"))
+OTHERS = MIN_DEFERRED_TOOLS
 NOTE = "Ask Ada herself."
 KEPT = "Too large to send"
 PERSON = {"tool": "get_person", "arguments": {"id": 7}}
@@ -41,7 +43,7 @@ def ids(*texts):
 
 
 def found(**arguments):
-    return {"tool": "search_tools", "arguments": {"tool": "people__get_person", "arguments": {"id": 7, **arguments}}}
+    return {"tool": "search_tools", "arguments": {"tool": "get_person", "arguments": {"id": 7, **arguments}}}
 
 
 SCENES = {
@@ -56,7 +58,7 @@ SCENES = {
         [LONG, {**LONG, "arguments": {**LONG["arguments"], ARGUMENT: ["rows.id"]}}, *map(whole_page, range(1, 5))],
     ),
     "deferred": (
-        {"exposure": "deferred", "pinned": ["people__list_rows"]},
+        {"exposure": "deferred", "pinned": ["list_rows"]},
         [{"tool": "search_tools", "arguments": {"query": "a person"}}, found(), found(**{ARGUMENT: ["nmae"]})],
     ),
     "enforce": (
@@ -100,7 +102,7 @@ CELLS = {
     "deferred": (
         "deferred",
         lambda seen: (
-            "people__get_person{id: int" in seen.results[0]
+            "get_person{id: int" in seen.results[0]
             and "London" in seen.results[1]
             and "did you mean 'name'" in plain(seen.results[2])
         ),
@@ -122,9 +124,8 @@ def configured(folder, scene):
     """The file of a configuration."""
     settings, _ = SCENES[scene]
     guidance = [{"tool": "get_person", "when": {"path": "name"}, "note": NOTE}] if scene == "beside" else []
-    servers = {"people": {"command": sys.executable, "args": [SERVER], "louver": {"guidance": guidance}}}
-    if scene == "deferred":
-        servers["notes"] = fixture("searchable", python=sys.executable)
+    others = [str(OTHERS)] if scene == "deferred" else []
+    servers = {"people": {"command": sys.executable, "args": [SERVER, *others], "louver": {"guidance": guidance}}}
     file = folder / f"{scene}.json"
     file.write_text(json.dumps({"mcpServers": servers, "louver": settings}), "utf-8")
     return file

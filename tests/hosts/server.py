@@ -1,4 +1,9 @@
-"""The server that hosts are given: a person with several fields, and a list that is too long to send."""
+"""The server that hosts are given: a person with several fields, and a list that is too long to send.
+
+`server.py 8` has eight tools more.
+"""
+
+import sys
 
 from mcp.server import MCPServer
 from pydantic import BaseModel
@@ -41,4 +46,6 @@ def list_rows(number: int = 150) -> Rows:
 
 
 if __name__ == "__main__":
+    for number in range(int(sys.argv[1]) if sys.argv[1:] else 0):
+        server.add_tool(list_rows, name=f"other_{number}", description="Do something else.")
     server.run()

@@ -50,5 +50,6 @@ def test_what_speaks_http_passes_with_the_oldest_versions():
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=MOST_SECONDS, check=False
     )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+    # Of a test that hangs, the stack begins with where it stands.
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[:4000]
     assert " passed" in done.stdout
