@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypedDict, Unpack, cast
@@ -80,10 +80,8 @@ class Projection:
         if len(named) != 1:
             raise InvalidProjection("a projection has one of 'include', 'exclude' and 'view'")
         [(mode, value)] = named
-        # A string is not read as a list of its letters.
-        value = value if isinstance(value, str) or not isinstance(value, Iterable) else [*value]
-        member = "view" if mode == "view" else "fields"
-        self._read({"mode": mode, member: value, "strict": strict, "required": required, "schema": schema})
+        written = {"view" if mode == "view" else "fields": [*value] if isinstance(value, tuple) else value}
+        self._read({"mode": mode, **written, "strict": strict, "required": required, "schema": schema})
 
     @classmethod
     def from_wire(cls, obj: object) -> Projection:
@@ -103,7 +101,7 @@ class Projection:
         made._read(cast("dict[Any, Any]", obj))
         return made
 
-    def _read(self, request: Mapping[Any, Any]) -> None:
+    def _read(self, request: dict[Any, Any]) -> None:
         for key in request:
             if key not in _KEYS:
                 raise InvalidProjection(
@@ -155,8 +153,8 @@ class Projection:
         return self._changed(**options)
 
     def _changed(self, **changes: object) -> Projection:
-        made = object.__new__(type(self))
-        made._set(**{name: getattr(self, name) for name in self.__slots__} | changes)
+        made = copy(self)
+        made._set(**changes)
         return made
 
 
@@ -183,7 +181,7 @@ def _folded(texts: tuple[str, ...], deep: bool) -> tuple[FieldPath, ...]:
     return fold(tuple(FieldPath.parse(text, deep=deep) for text in texts))
 
 
-def _name(request: Mapping[Any, Any]) -> str:
+def _name(request: dict[Any, Any]) -> str:
     if "fields" in request:
         raise InvalidProjection("a projection has either 'fields' or, in mode 'view', a 'view'; not both")
     name = request.get("view")
@@ -192,7 +190,7 @@ def _name(request: Mapping[Any, Any]) -> str:
     return name
 
 
-def _flag(request: Mapping[Any, Any], key: str) -> bool:
+def _flag(request: dict[Any, Any], key: str) -> bool:
     value = request.get(key, False)
     if not isinstance(value, bool):
         raise InvalidProjection(f"a projection's {key!r} is true or false")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from difflib import unified_diff
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.files.views import SUFFIX, ViewFile, file_name
 from louver.core.json import digest, parse
@@ -39,9 +39,8 @@ class ViewChange:
     @property
     def lines(self) -> list[str]:
         """A unified diff."""
-        texts = (text.splitlines() for text in (self.before, self.after))
-        name = self.file.name
-        return [*unified_diff(*texts, name, f"{name} with view {self.view!r}", lineterm="")]
+        before, after, name = self.before.splitlines(), self.after.splitlines(), self.file.name
+        return [*unified_diff(before, after, name, f"{name} with view {self.view!r}", lineterm="")]
 
     @property
     def digest(self) -> str:
@@ -73,7 +72,7 @@ def view_change(folder: Path, tool: str, view: str, projection: Projection) -> V
         raise InvalidInput(f"'name': expected the view's name, of at most {MAX_VIEW_NAME} characters")
     known = next((each for each in map(ViewFile.read, sorted(folder.glob(f"*{SUFFIX}"))) if each.tool == tool), None)
     file, before = (folder / file_name(tool), "") if known is None else (known.path, known.text)
-    content = {"$schema": _SCHEMA, "tool": tool, "views": {}} if known is None else parse(before)
+    content: dict[str, Any] = {"$schema": _SCHEMA, "tool": tool, "views": {}} if known is None else parse(before)
     content["views"][view] = {projection.mode: [*map(str, projection.fields)]}
     Views.read(content["views"], content.get("always", []))
     return ViewChange(file, before, json.dumps(content, indent=2, ensure_ascii=False) + "\n", view)
