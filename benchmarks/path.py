@@ -37,11 +37,14 @@ from mcp import Client
 import louver
 from benchmarks.conversation import HANDSHAKE, MODERN, Conversation
 from benchmarks.gateway_server import SIZED, build
-from benchmarks.proxies import STDIO_UPSTREAM, upstream
+from benchmarks.proxies import STDIO_UPSTREAM, serving
 from benchmarks.traced import Entry, recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from benchmarks.proxies import Serving
 
 VERSIONS = (HANDSHAKE, MODERN)
 WARM_UP = 5
@@ -161,8 +164,13 @@ async def _in_memory(version: str) -> list[list[Entry]]:
     return paths[WARM_UP:]
 
 
+def _behind() -> AbstractContextManager[Serving]:
+    """A server that writes each answer at once: two parts are read together or not, as the machine has it."""
+    return serving(sys.executable, "-m", "benchmarks.prepared_server", "orjson")
+
+
 def _http(versions: Sequence[str]) -> Paths:
-    with upstream() as behind:
+    with _behind() as behind:
         return _through_gateway(versions, "--url", behind.url)
 
 
@@ -171,7 +179,7 @@ def _stdio(versions: Sequence[str]) -> Paths:
 
 
 def _policed(versions: Sequence[str]) -> Paths:
-    with upstream() as behind, TemporaryDirectory() as folder:
+    with _behind() as behind, TemporaryDirectory() as folder:
         config, token = _configure(Path(folder), behind.url)
         return _through_gateway(versions, "--config", str(config), token=token)
 

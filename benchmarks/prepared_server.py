@@ -48,6 +48,10 @@ class Prepared:
         """Serve one connection."""
         while head := await _head(reader):
             lengths = [int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+            if not lengths:
+                # A client of the handshake listens, or ends its session.
+                writer.write(b"HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\n\r\n")
+                continue
             message = orjson.loads(await reader.readexactly(lengths[0]))
             if "id" not in message:
                 writer.write(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n")

@@ -19,6 +19,7 @@ from fixtures.failsafe import FAILSAFE_S
 ONLY_DEEP = {
     "tests/benchmarks/test_benchmarks.py::test_search_is_measured_beside_fastmcp": "needs FastMCP, and takes long",
     "tests/catalogue/search/test_meaning.py::test_the_wheel_holds_the_model_and_little_else": "builds it",
+    "tests/client/test_wrong_programs.py": "type checkers, of which one is installed on first use",
     "tests/conformance/test_run.py::test_a_proxy_of_fastmcp_does_not_crash_it": "needs FastMCP",
     "tests/conformance/test_run.py::test_the_gateway_passes_before_a_server_that_projects_itself": "a whole suite more",
     "tests/docs/test_picture.py::test_the_table_is_what_the_doctor_prints_today": "installs servers on first use",
