@@ -12,7 +12,7 @@ A row is a pairing and a revision of the protocol, for example `http/2026-07-28`
     policed    as `http`, with a policy, an audit and a bearer token
 
 Only Louver's own functions count. The gateway's client and upstream are processes of their own. Of several calls the
-shortest is taken: in another a timer may fire, or a message may arrive in two parts.
+shortest is taken, with the fewest files: in another a timer may fire, or a message may arrive in two parts.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def traced(row: str) -> list[Entry]:
 def traced_pairing(pairing: str, *versions: str) -> dict[str, list[Entry]]:
     """The paths of a pairing by row, in both revisions or those that are named: of each the shortest."""
     return {
-        f"{pairing}/{version}": min(paths, key=len)
+        f"{pairing}/{version}": min(paths, key=lambda path: (len({entry.file for entry in path}), len(path)))
         for version, paths in _PAIRINGS[pairing](versions or VERSIONS).items()
     }
 

@@ -59,7 +59,9 @@ _LAZY: Final = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if (module := _LAZY.get(name)) is not None:
-        return getattr(import_module(module), name)
-    raise AttributeError(f"module 'louver' has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a type checker a module with it has every name
+
+    def __getattr__(name: str) -> Any:
+        if (module := _LAZY.get(name)) is not None:
+            return getattr(import_module(module), name)
+        raise AttributeError(f"module 'louver' has no attribute {name!r}")

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 __all__ = ["create_app"]
 
 
-def __getattr__(name: str) -> Any:
-    # Imported on first use: over stdio nothing of HTTP is needed.
-    if name == "create_app":
-        from louver.gateway.app import create_app
+if not TYPE_CHECKING:  # to a type checker a module with it has every name
 
-        return create_app
-    raise AttributeError(f"module 'louver.gateway' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        # Imported on first use: over stdio nothing of HTTP is needed.
+        if name == "create_app":
+            from louver.gateway.app import create_app
+
+            return create_app
+        raise AttributeError(f"module 'louver.gateway' has no attribute {name!r}")
