@@ -27,7 +27,8 @@ def test_the_canonical_wire_form_reads_back(wire: dict[str, Any]):
 
 def test_equal_requests_have_equal_wire_forms():
     one = Projection.from_wire({"mode": "include", "fields": ["b", "a.c", "a", "`b`"], "strict": False})
-    assert one == Projection(include=["a", "b"])
+    assert one == Projection(include=("a", "b"))
+    assert one.with_options(schema="none").to_wire() == {**one.to_wire(), "schema": "none"}
     assert one.to_wire() == {"mode": "include", "fields": ["a", "b"]}
     assert Projection(exclude=["**.a", "b"]).to_wire() == {"mode": "exclude", "fields": ["b", "**.a"]}
     assert Projection(view="v", strict=True).to_wire() == {"mode": "view", "view": "v", "strict": True}
@@ -100,6 +101,12 @@ def test_as_many_paths_as_are_allowed_are_read():
 
 
 def test_what_is_refused_on_the_wire_is_refused_in_python():
+    several: dict[str, Any]
+    for several in ({}, {"include": ["a"], "view": "v"}):
+        with pytest.raises(InvalidProjection, match="has one of 'include', 'exclude' and 'view'"):
+            Projection(**several)
+    with pytest.raises(InvalidProjection, match="is a list of field paths"):
+        Projection(include="name")  # pyright: ignore[reportArgumentType]
     with pytest.raises(InvalidProjection):
         Projection(include=[])
     with pytest.raises(InvalidProjection):
