@@ -99,6 +99,7 @@ def test_calls_are_remembered_and_each_message_is_shown_as_it_came(tab, page_url
     tab.get_by_label("words").fill("two words")
     tab.get_by_role("button", name="Call", exact=True).click()
     tab.get_by_role("heading", name="Answer").wait_for()
+    tab.get_by_text("Message as it came").click()
     assert json.loads(copied(tab, "Message as it came"))["result"]["content"][0]["type"] == "text"
     tab.get_by_role("button", name="prose").first.click()
     tab.get_by_text("Calls", exact=True).click()
@@ -269,7 +270,7 @@ def test_hostile_names_texts_and_values_stay_text(tab, page_url):
     assert tab.locator("img:not([alt='']), main script").count() == 0
     for name in tab.locator("bdi").all():
         assert name.evaluate("node => getComputedStyle(node).unicodeBidi") == "isolate"
-    assert len(tab.locator("main").text_content()) < 30_000
+    assert len(tab.locator("main").text_content()) < 10_000
     tab.get_by_role("checkbox", name=SCRIPT[:40]).uncheck()
     tab.get_by_role("checkbox", name="much").uncheck()
     tab.locator("details", has_text="Receipt").get_by_text('"applied": true').wait_for()

@@ -13,6 +13,7 @@ import { Other, number, shown } from "./tree.js";
 const EVERYTHING = { mode: "include", fields: ["*"] };
 const SETTLED_MS = 150; // after the last tick, the gateway is asked
 const MOST_TEXT = 20000; // characters of a text that is shown
+const MESSAGE = "Message as it came"; // drawn once it is opened
 const MOST_TOOLS = 200; // that are listed
 const SEPARATOR = "__"; // between a server and its tool
 const MOST_CALLS = 20; // that are remembered, in this tab alone
@@ -146,7 +147,7 @@ function Tool({ tool, argument, given, onCall, onSaved }) {
     ${result && !output && html`<${Texts} result=${result} />`}
     ${declared && html`<${Check} key=${declared} ...${{ tool, declared, argument }} />`}
     ${output && html`<${Answer} key=${output} ...${{ tool, args, output, argument, onSaved }} isError=${result.isError === true} />`}
-    ${result && html`<section class="card" aria-label="Message"><${Block} title="Message as it came" text=${text} /></section>`}
+    ${result && html`<section class="card" aria-label="Message"><${Block} title=${MESSAGE} text=${text} /></section>`}
   </div>`;
 }
 
@@ -258,13 +259,14 @@ function Details({ tool, args, projection, argument, applied }) {
 
 function Block({ title, text, canCopy, isOpen }) {
   const [isCopied, setCopied] = useState(false);
+  const [isDrawn, setDrawn] = useState(title !== MESSAGE);
   const copy = async () => {
     await navigator.clipboard.writeText(text);
     setCopied(true);
   };
-  return html`<details open=${isOpen}>
+  return html`<details open=${isOpen} onToggle=${() => setDrawn(true)}>
     <summary>${title}</summary>
     ${canCopy && html`<button type="button" class="copy" onClick=${copy}>${isCopied ? "Copied" : `Copy: ${title}`}</button>`}
-    <pre tabindex="0">${text === "" ? "…" : shown(text, MOST_TEXT)}</pre>
+    ${isDrawn && html`<pre tabindex="0">${text === "" ? "…" : shown(text, MOST_TEXT)}</pre>`}
   </details>`;
 }
