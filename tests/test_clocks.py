@@ -23,7 +23,7 @@ EXCEPT = {
     "tests/gateway/back/test_in_flight.py": "the clock of the loop is turned",
     "tests/fuzz/__main__.py": "prints how many pairs a second",
     "tests/policy/canaries.py": "prints how many cases a second",
-    "tests/policy/wire_canaries.py": "likewise; goes on with what has come at once",
+    "tests/policy/wire_canaries.py": "as the one before; goes on with what has come at once",
     "tests/hosts/drivers/": "programs of foreign environments, which know nothing of ours",
     "tests/stock/drivers/": "likewise",
     "tests/stock/run.py": "runs those, and ends later than they do",

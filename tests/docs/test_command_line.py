@@ -6,8 +6,8 @@ Each table is between `<!-- louver NAME -->` and `<!-- end -->`. After a change 
 """
 
 import argparse
-import re
 
+from docs.generated import names, table, with_parts
 from docs.pages import DOCS
 from louver.cli.options import COMMANDS, GROUPS, build_parser
 
@@ -16,13 +16,6 @@ PAGE = DOCS / "reference" / "command-line.md"
 SERVER = ("--", "--url", "--header", "--token", "--config", "--server")
 """The options that name servers."""
 
-_TABLE = re.compile(r"(?<=<!-- )(?P<name>louver [a-z ]+)( -->\n)(?:.*?)(<!-- end -->)", re.DOTALL)
-
-
-def made(page):
-    """The page with its tables as the options have them."""
-    return _TABLE.sub(lambda found: f"{found['name']}{found[2]}\n{tables()[found['name']]}\n{found[3]}", page)
-
 
 def tables():
     """Every table, by its name."""
@@ -30,15 +23,15 @@ def tables():
     summaries = [(f"[`louver {name}`](#louver-{name})", summary) for name, summary in _summaries()]
     servers = filter(_names_server, commands["check"]._actions)
     return {
-        "louver commands": _table(("command", "does"), summaries),
-        "louver servers": _table(("option", "names"), map(_row, servers)),
-        **{f"louver {name}": _table(("option", "does"), _rows(each)) for name, each in commands.items()},
+        "louver commands": table(("command", "does"), summaries),
+        "louver servers": table(("option", "names"), map(_row, servers)),
+        **{f"louver {name}": table(("option", "does"), _rows(each)) for name, each in commands.items()},
     }
 
 
 def _summaries():
     by_name = {each.usage.partition(" ")[0]: each.summary for each in COMMANDS}
-    return [(name, by_name[name]) for names in GROUPS.values() for name in names]
+    return [(name, by_name[name]) for group in GROUPS.values() for name in group]
 
 
 def _rows(parser):
@@ -65,19 +58,14 @@ def _usage(action):
     return " ".join((*action.option_strings[:1], value)).strip()
 
 
-def _table(heads, rows):
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (heads, ["---"] * len(heads), *rows))
-
-
 def test_the_tables_are_those_of_the_help():
     """*Ours*: else run what the head of this file says."""
     page = PAGE.read_text(encoding="utf-8")
-    found = {match["name"] for match in _TABLE.finditer(page)}
-    grouped = [name for names in GROUPS.values() for name in names]
+    grouped = [name for group in GROUPS.values() for name in group]
     assert sorted(grouped) == sorted(each.usage.partition(" ")[0] for each in COMMANDS), "a command is in one group"
-    assert found == {name for name, table in tables().items() if table.count("\n") > 2}
-    assert page == made(page)
+    assert names(page) == {name for name, text in tables().items() if text.count("\n") > 2}
+    assert page == with_parts(page, tables())
 
 
 if __name__ == "__main__":
-    PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(with_parts(PAGE.read_text(encoding="utf-8"), tables()), encoding="utf-8")

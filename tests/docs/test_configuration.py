@@ -2,12 +2,13 @@
 
 Each table is between `<!-- name -->` and `<!-- end -->`. After a change of the schema, generate them with::
 
-    uv run python tests/docs/test_configuration.py
+    PYTHONPATH=tests uv run python tests/docs/test_configuration.py
 """
 
 import json
-import re
 from pathlib import Path
+
+from docs.generated import names, table, with_parts
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "configuration.md"
@@ -31,24 +32,17 @@ SECTIONS = {
 }
 """Definition -> the heading of its table."""
 
-_TABLE = re.compile(r"(?<=<!-- )(?P<name>[a-z ]+)( -->\n)(?:.*?)(<!-- end -->)", re.DOTALL)
-
-
-def made(page):
-    """The page with its tables as the schema has them."""
-    return _TABLE.sub(lambda found: f"{found['name']}{found[2]}\n{tables()[found['name']]}\n{found[3]}", page)
-
 
 def tables():
     """Every table, by its name."""
     parts = {"the file": SCHEMA, **{heading: DEFINITIONS[name] for name, heading in SECTIONS.items()}}
-    ours = {name: _table(("key", "value", "default", "meaning"), _ours(part)) for name, part in parts.items()}
+    ours = {name: table(("key", "value", "default", "meaning"), _ours(part)) for name, part in parts.items()}
     theirs = [*_of_hosts(DEFINITIONS["server"]), *_of_hosts(SCHEMA)]
     heads = ("key", "host", "meaning")
     return {
         **ours,
-        "keys that are passed over": _table(heads, [row[1:] for row in theirs if row[0]]),
-        "keys that are refused": _table(heads, [row[1:] for row in theirs if not row[0]]),
+        "keys that are passed over": table(heads, [row[1:] for row in theirs if row[0]]),
+        "keys that are refused": table(heads, [row[1:] for row in theirs if not row[0]]),
     }
 
 
@@ -85,23 +79,14 @@ def _value(rules):
     return "`true`, `false`" if rules["type"] == "boolean" else rules["type"]
 
 
-def _table(heads, rows):
-    """Without a column that is empty."""
-    rows = [*rows]
-    full = [head for head, *cells in zip(heads, *rows, strict=True) if any(cells)]
-    rows = [[cell for head, cell in zip(heads, row, strict=True) if head in full] for row in rows]
-    lines = [full, ["---"] * len(full), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
-
-
 def test_the_tables_are_those_of_the_schema():
     """*Ours*: else run what the head of this file says."""
     page = PAGE.read_text(encoding="utf-8")
-    assert set(tables()) == {found["name"] for found in _TABLE.finditer(page)}
-    assert page == made(page)
+    assert names(page) == tables().keys()
+    assert page == with_parts(page, tables())
 
 
-def test_every_key_of_a_configuration_stands_in_a_table():
+def test_every_key_of_a_configuration_stands_in_atable():
     """*Ours*."""
     text = "".join(tables().values())
     keys = {key for part in (SCHEMA, *DEFINITIONS.values()) for key in part["properties"]}
@@ -109,4 +94,4 @@ def test_every_key_of_a_configuration_stands_in_a_table():
 
 
 if __name__ == "__main__":
-    PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(with_parts(PAGE.read_text(encoding="utf-8"), tables()), encoding="utf-8")

@@ -5,10 +5,9 @@ After a change of what it says, generate it with::
     PYTHONPATH=tests uv run python tests/docs/test_path_errors.py
 """
 
-import re
-
 import pytest
 
+from docs.generated import names, table, with_parts
 from docs.pages import DOCS
 from louver import Projection
 from louver.errors import InvalidPath
@@ -32,14 +31,11 @@ INCLUDED = (
 )
 EXCLUDED = ("**", "**.*", "**.price.amount", "items.**")
 
-_TABLE = re.compile(r"(?<=<!-- paths that are refused -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
 
-
-def made(page):
-    """The page with its table as the core has it."""
+def parts():
     rows = [_row(path, "include") for path in INCLUDED]
     rows += [_row(path, "exclude", " (excluded)") for path in EXCLUDED]
-    return _TABLE.sub(lambda _: "\n| path | is refused with |\n|---|---|\n" + "".join(rows) + "\n", page)
+    return {"paths that are refused": table(("path", "is refused with"), rows)}
 
 
 def _row(path, mode, use=""):
@@ -47,15 +43,15 @@ def _row(path, mode, use=""):
         Projection(**{mode: [path]})
     shown = path if path.isprintable() else repr(path)[1:-1]
     shown = f"`` {shown} ``" if "`" in shown else f"`{shown}`" if shown else "an empty text"
-    return f"| {shown}{use} | {refused.value.message.removeprefix(f'field path {path!r}: ')} |\n"
+    return f"{shown}{use}", refused.value.message.removeprefix(f"field path {path!r}: ")
 
 
 def test_the_table_is_what_the_core_says():
     """*Ours*: else run what the head of this file says."""
     page = PAGE.read_text(encoding="utf-8")
-    assert _TABLE.search(page)
-    assert page == made(page)
+    assert names(page) == parts().keys()
+    assert page == with_parts(page, parts())
 
 
 if __name__ == "__main__":
-    PAGE.write_text(made(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(with_parts(PAGE.read_text(encoding="utf-8"), parts()), encoding="utf-8")

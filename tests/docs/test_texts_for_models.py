@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "tests"))
 
+from docs.generated import names, with_parts  # noqa: E402
 from docs.model_texts import all_texts  # noqa: E402
 
 PAGE = ROOT / "docs" / "reference" / "texts-for-models.md"
@@ -26,15 +27,12 @@ PAGE = ROOT / "docs" / "reference" / "texts-for-models.md"
 MAX_CELL = 200
 """Characters of a text that a table has room for; a longer one, or one of several lines, is a block."""
 
-_SECTION = re.compile(r"(?<=<!-- )(?P<name>[a-z -]+)( -->\n)(?:.*?)(<!-- end -->)", re.DOTALL)
 _COUNT = re.compile(r"(?<= \| )\d+(?= \|$)|(?<=: )\d+(?= tokens$)", re.MULTILINE)
 
 
 def made(page, count):
     """The page with its texts as they are, and their tokens."""
-    return _SECTION.sub(
-        lambda found: f"{found['name']}{found[2]}\n{_section(texts()[found['name']], count)}\n{found[3]}", page
-    )
+    return with_parts(page, {name: _section(each, count) for name, each in texts().items()})
 
 
 @cache
@@ -76,7 +74,7 @@ def _wrapped(text):
 def test_the_page_has_the_texts_that_models_read():
     """*Ours*: else run what the head of this file says."""
     page = PAGE.read_text(encoding="utf-8")
-    assert {found["name"] for found in _SECTION.finditer(page)} == texts().keys()
+    assert names(page) == texts().keys()
     assert _COUNT.sub("", page) == _COUNT.sub("", made(page, lambda _: 0))
 
 

@@ -143,7 +143,7 @@ async def test_a_turn_that_comes_with_its_cancellation_goes_to_the_next():
 
 
 async def test_others_are_served_while_four_bombs_run():
-    """SANDBOX.md: whoever has nothing to do with scripts, and the next script once there is a place."""
+    """SANDBOX.md: callers without a script, and the next script once there is a place."""
     async with started() as room:
         bombs = [asyncio.create_task(run(room, BOMB, caller=name)) for name in "abcd"]
         turns = 0

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.files.views import COMPACT
+from louver.catalogue.files.views import COMPACT, SCHEMA
 from louver.core.paths.path import FieldPath
 from louver.core.preview.field_sizes import size_of, weigh
 from louver.core.preview.preview import lean, reason
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from louver.core.json import Json, Schema
     from louver.core.preview.field_sizes import Weight
 
-_SCHEMA = "https://louver.dev/schemas/view-file.schema.json"
 _UNKNOWN = "not in the schema"
 _UNNAMED = "no path names it"
 
@@ -55,7 +54,7 @@ class Suggestion:
         if not self.include:
             return None
         views = {COMPACT: {"include": [str(path) for path in self.include]}}
-        return {"$schema": _SCHEMA, "tool": self.tool, "views": views}
+        return {"$schema": SCHEMA, "tool": self.tool, "views": views}
 
 
 def suggest(tool: str, schema: Schema | None, values: Sequence[Json]) -> Suggestion | None:

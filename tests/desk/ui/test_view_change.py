@@ -46,6 +46,16 @@ def test_a_file_that_has_changed_meanwhile_stays(tmp_path):
     assert set(json.loads((tmp_path / "t.views.json").read_text())["views"]) == {"v", "other"}
 
 
+def test_the_lines_of_a_file_end_as_they_did(tmp_path):
+    """Ours: a file of an editor of Windows, which was told to have changed meanwhile."""
+    file = tmp_path / "t.views.json"
+    file.write_bytes(b'{"tool": "t",\r\n"views": {}}\r\n')
+    view_change(tmp_path, "t", "v", IDS).save()
+    content = file.read_bytes()
+    assert content.count(b"\r\n") == content.count(b"\n") > 2
+    assert set(json.loads(content)["views"]) == {"v"}
+
+
 @pytest.mark.parametrize("name", ["", "a\nb", "\u202eb", "x" * (MAX_VIEW_NAME + 1)])
 def test_a_view_has_a_name_that_can_be_read(tmp_path, name):
     """Ours."""

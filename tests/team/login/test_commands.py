@@ -121,9 +121,13 @@ def test_a_logout_forgets_and_revokes(options):
         ({"a": at("https://a.example"), "b": at("https://b.example")}, "name one by --server: 'a', 'b'"),
         (
             {"a": {**at("https://a.example"), "headers": {"authorization": "x"}}},
-            "gets credentials by the configuration",
+            "'a': the configuration has the credentials",
         ),
-        ({"a": at("https://u:p@a.example")}, "gets credentials by the configuration"),
+        (
+            {"a": at("https://u:p@a.example"), "b": at("https://u:p@b.example"), "c": {"command": "c"}},
+            "'a', 'b': the configuration has the credentials",
+        ),
+        ({"a": at("https://u:p@a.example")}, "'a': the configuration has the credentials"),
         (
             {
                 "a": at(

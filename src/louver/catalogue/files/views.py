@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SUFFIX = ".views.json"
+SCHEMA = "https://louver.dev/schemas/view-file.schema.json"
 _KEYS = ("$schema", "tool", "always", "views")
 
 

@@ -8,7 +8,6 @@ printed or written. A schema is suggested for a tool that lists none and has ans
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from louver.catalogue.files import output_schemas, views
+from louver.catalogue.files.folder import pretty
 from louver.catalogue.learned import learned_file, state_folder
 from louver.catalogue.suggest_view import suggest
 from louver.cli import process, servers, terminal, upstreams
@@ -136,7 +136,7 @@ def _show(
         console.print(_saving(suggestion), highlight=False)
     for _, suggestion, _ in found:
         if with_files and (content := suggestion.file()) is not None:
-            write_text(_text(content))
+            write_text(pretty(content))
 
 
 def _chart(console: Console, suggestion: Suggestion) -> Table:
@@ -237,11 +237,7 @@ def _write(file: Path, content: dict[str, Any], description: str) -> None:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8") as out:
-            out.write(_text(content))
+            out.write(pretty(content))
     except OSError as error:
         raise InvalidInput(f"{file} cannot be written: {error.strerror}") from None
     terminal.print_stderr(f"{file} is written: {description}")
-
-
-def _text(content: dict[str, Any]) -> str:
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -12,7 +12,6 @@ well-known servers have the views that ship with Louver (`readyViews`) in its pl
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from louver.catalogue.files.folder import pretty
 from louver.catalogue.files.views import COMPACT, file_name, ready_views
 from louver.catalogue.learned import learned_file
 from louver.cli import terminal
@@ -207,4 +207,4 @@ def _learn(folder: Path, answers: Sequence[AnswerCost]) -> None:
 
 def _text(content: dict[str, Any]) -> bytes:
     # A lone surrogate occurs only in strings, where the escape written is JSON's own.
-    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+    return pretty(content).encode("utf-8", "backslashreplace")

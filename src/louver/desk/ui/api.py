@@ -65,6 +65,7 @@ _SAVED_BY: Final[tuple[By, ...]] = get_args(By)
 
 _DAY_S: Final = 86_400
 _PREFIX: Final = f"{PAGE}/api/"
+_FOR_EVERYBODY: Final = ("about", "project")
 _FOR_OPERATOR: Final = "for the operator: with the token of this machine, at a loopback address"
 
 
@@ -80,12 +81,14 @@ class PageApi:
         self._savings = savings
         self._is_operator = is_operator
         self._bodies = BudgetByKey(MAX_PEER_BODY_BYTES)
-        self._questions = {
+        self._gets = {
+            "about": self._about,
             "servers": self._servers,
             "explain": self._explain,
             "saved": self._saved,
             "audit": self._audit,
         }
+        self._posts = {"project": self._project, "view": self._view}
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http" or not scope["path"].startswith(_PREFIX):
@@ -96,16 +99,19 @@ class PageApi:
         return self._respond(exchange, scope["path"].removeprefix(_PREFIX), scope["query_string"])
 
     async def _respond(self, exchange: HttpExchange, name: str, query: bytes) -> None:
-        method = "POST" if name in ("project", "view") else "GET"
-        if name not in ("about", "project", "view", *self._questions):
+        method = "POST" if name in self._posts else "GET"
+        if name not in self._gets and name not in self._posts:
             await _send(exchange, 404, {"message": f"there is no {name[:40]!r} here"})
         elif exchange.method != method:
             await _send(exchange, 405, {"message": f"expected {method}"})
-        elif (name == "view" or name in self._questions) and not self._is_operator:
+        elif name not in _FOR_EVERYBODY and not self._is_operator:
             await _send(exchange, 403, {"message": _FOR_OPERATOR})
         else:
             try:
-                answer = await self._answer(exchange, name, dict(parse_qsl(query.decode("latin-1"))))
+                if method == "POST":
+                    answer = await self._posts[name](exchange)
+                else:
+                    answer = await self._gets[name](dict(parse_qsl(query.decode("latin-1"))))
             except LouverError as error:
                 await _send(exchange, 400, error.to_json())
             except JsonRpcError as error:
@@ -115,14 +121,7 @@ class PageApi:
             else:
                 await _send(exchange, 200, answer)
 
-    async def _answer(self, exchange: HttpExchange, name: str, query: dict[str, str]) -> Json:
-        if name == "project":
-            return await self._project(exchange)
-        if name == "view":
-            return await self._view(exchange)
-        return self._about() if name == "about" else await self._questions[name](query)
-
-    def _about(self) -> Json:
+    async def _about(self, _: dict[str, str]) -> Json:
         config = self._gateway.config
         if not self._is_operator:
             return {"operator": False, "argument": ARGUMENT}

@@ -7,12 +7,12 @@ change.save()    the file is replaced at once, if it is still what it was
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.files.views import SUFFIX, ViewFile, file_name
+from louver.catalogue.files.folder import pretty
+from louver.catalogue.files.views import SCHEMA, SUFFIX, ViewFile, file_name
 from louver.core.json import digest, parse
 from louver.core.projection.view import Views
 from louver.desk.hosts.swap import exchange
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 MAX_VIEW_NAME = 64
 """Characters of a view's name that can be saved."""
-
-_SCHEMA = "https://louver.dev/schemas/view-file.schema.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,8 @@ def view_change(folder: Path, tool: str, view: str, projection: Projection) -> V
         raise InvalidInput(f"'name': expected the view's name, of at most {MAX_VIEW_NAME} characters")
     known = next((each for each in map(ViewFile.read, sorted(folder.glob(f"*{SUFFIX}"))) if each.tool == tool), None)
     file, before = (folder / file_name(tool), "") if known is None else (known.path, known.text)
-    content: dict[str, Any] = {"$schema": _SCHEMA, "tool": tool, "views": {}} if known is None else parse(before)
+    content: dict[str, Any] = {"$schema": SCHEMA, "tool": tool, "views": {}} if known is None else parse(before)
     content["views"][view] = {projection.mode: [*map(str, projection.fields)]}
     Views.read(content["views"], content.get("always", []))
-    return ViewChange(file, before, json.dumps(content, indent=2, ensure_ascii=False) + "\n", view)
+    after = pretty(content)
+    return ViewChange(file, before, after.replace("\n", "\r\n") if "\r\n" in before else after, view)

@@ -43,10 +43,9 @@ def login_server(config: Config) -> UpstreamConfig:
     found = [each for each in over_http if each.can_log_in]
     if len(found) == 1:
         return found[0]
-    if len(over_http) == 1:
-        name = over_http[0].name
-        raise InvalidInput(f"server {name!r} gets credentials by the configuration: leave them out to log in")
-    names = ", ".join(repr(each.name) for each in found)
+    names = ", ".join(repr(each.name) for each in found or over_http)
+    if over_http and not found:
+        raise InvalidInput(f"{names}: the configuration has the credentials; leave them out there to log in")
     hint = f"name one by --server: {names}" if found else "a command that starts a server has no login"
     raise InvalidInput(f"a login is at one server with a URL: {hint}")
 
