@@ -20,5 +20,5 @@ def table(heads, rows):
     rows = [*rows]
     full = [head for head, *cells in zip(heads, *rows, strict=True) if any(cells)]
     rows = [[cell for head, cell in zip(heads, row, strict=True) if head in full] for row in rows]
-    lines = [full, ["---"] * len(full), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)
+    lines = [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in (full, *rows)]
+    return "\n".join((lines[0], f"|{'---|' * len(full)}", *lines[1:], ""))

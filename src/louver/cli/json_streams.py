@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,11 @@ def parse_object(text: str) -> dict[str, Any]:
     if not json.is_object(value):
         raise InvalidInput(expected)
     return value
+
+
+def pretty(value: Json) -> str:
+    """The text of a file for people."""
+    return dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def write(value: Json) -> None:

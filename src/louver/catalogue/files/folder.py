@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from json import dumps
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from louver.catalogue.files.line_numbers import line_of_second
@@ -56,11 +55,6 @@ def read_json(path: Path, what: str, invalid: Invalid, opener: Opener = regular)
     except json.NotJson as error:
         line = error.line if error.key is None else line_of_second(text)
         raise invalid(f"not JSON: {error.reason}", file=str(path), line=line) from None
-
-
-def pretty(content: Json) -> str:
-    """The text of a JSON file for people, as Louver writes one."""
-    return dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
 class Folder(Generic[File]):

@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from louver.catalogue.files import output_schemas, views
-from louver.catalogue.files.folder import pretty
 from louver.catalogue.learned import learned_file, state_folder
 from louver.catalogue.suggest_view import suggest
 from louver.cli import process, servers, terminal, upstreams
-from louver.cli.json_streams import parse_object, write, write_text
+from louver.cli.json_streams import parse_object, pretty, write, write_text
 from louver.desk.samples import NoJson, NoSample, select_tools, tools_by_name
 from louver.errors import InvalidInput, UpstreamError
 from louver.limits import LEARNT_AFTER

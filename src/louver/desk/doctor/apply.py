@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.files.folder import pretty
 from louver.catalogue.files.views import COMPACT, file_name, ready_views
 from louver.catalogue.learned import learned_file
 from louver.cli import terminal
+from louver.cli.json_streams import pretty
 from louver.core.json import levels, strings
 from louver.desk.doctor.measure import EXPOSURES
 from louver.desk.doctor.places import holds_louver

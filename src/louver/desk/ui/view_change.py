@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.files.folder import pretty
 from louver.catalogue.files.views import SCHEMA, SUFFIX, ViewFile, file_name
+from louver.cli.json_streams import pretty
 from louver.core.json import digest, parse
 from louver.core.projection.view import Views
 from louver.desk.hosts.swap import exchange
