@@ -383,7 +383,7 @@ async def test_without_lua_there_is_no_sandbox(monkeypatch):
     """*Ours*: with what is to be installed."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(sandbox, "find_spec", lambda name: None)
-    assert "install louver[lua]" in await unavailable()
+    assert "the extra 'lua': uv sync --inexact --extra lua" in await unavailable()
 
 
 async def test_without_a_filter_there_is_no_strict_level(monkeypatch):

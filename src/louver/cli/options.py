@@ -292,8 +292,10 @@ COMMANDS = (
             "a file that the configuration names as 'savings' or 'audit' (default: ~/.local/state/louver/savings.db)",
         ),
         _option("--since TIME", "only since 7d, 12h or 30m ago, or since an ISO 8601 time"),
-        _option("--by", "one row for each of these (default: tool)", choices=_BY, default="tool"),
-        _option("--json", "print one JSON object; of audit records, an array"),
+        _option(
+            "--by", "one row for each of these (default: tool; of audit records, callers, then fields)", choices=_BY
+        ),
+        _option("--json", "print JSON in place of tables"),
         _group(
             "of audit records",
             _option("--principal NAME", "only of this caller: ann, subject:ann,client:desk, nobody, or a digest"),

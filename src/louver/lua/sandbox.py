@@ -25,6 +25,7 @@ from louver.lua.process_pool import ProcessPool, Worker
 from louver.lua.queue import ScriptQueue
 from louver.lua.script_errors import error_of_exit
 from louver.lua.time_limit import TimeLimit
+from louver.shipped import with_extra
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -69,7 +70,7 @@ class Sandbox:
         if not hasattr(os, "fork"):
             raise SandboxUnavailable("scripts need processes that can fork, which this system has not")
         if find_spec("lupa") is None:
-            raise SandboxUnavailable("scripts need Lua: install louver[lua]")
+            raise SandboxUnavailable(f"scripts need the extra 'lua': {with_extra('lua')}")
         if self._level == "strict" and (reason := seccomp.unavailable_reason()) is not None:
             raise SandboxUnavailable(f"scripts cannot be contained at the level 'strict': {reason}")
         await self._selftest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from louver.errors import InvalidInput
+from louver.shipped import with_extra
 
 if TYPE_CHECKING:
     from louver.cli.listen_address import ListenAddress
@@ -19,7 +20,7 @@ def serve_metrics(address: ListenAddress) -> None:
         from opentelemetry.sdk.resources import Resource
         from prometheus_client import start_http_server
     except ImportError:
-        raise InvalidInput("--metrics needs the extra 'metrics': pip install 'louver[metrics]'") from None
+        raise InvalidInput(f"--metrics needs the extra 'metrics': {with_extra('metrics')}") from None
     set_meter_provider(
         MeterProvider([PrometheusMetricReader(scope_info_enabled=False)], Resource.create({"service.name": "louver"}))
     )

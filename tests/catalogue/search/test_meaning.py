@@ -270,7 +270,7 @@ def test_without_the_extra_words_alone_count_and_a_folder_is_refused(tmp_path, m
     monkeypatch.setitem(sys.modules, "louver_meaning", None)
     assert meaning_extra.word_vectors() is None
     monkeypatch.setitem(sys.modules, "louver.catalogue.search.word_vectors", None)
-    with pytest.raises(InvalidInput, match=r"pip install 'louver\[meaning\]'"):
+    with pytest.raises(InvalidInput, match="uv sync --inexact --extra meaning"):
         meaning_extra.word_vectors(written(tmp_path))
 
 

@@ -64,12 +64,15 @@ def test_sums_are_printed_as_json(file, by, expected):
     assert [tuple(row[key] for key in keys if key in row) for row in rows] == expected
 
 
-def test_a_table_shows_what_stands_there(file):
-    """Likewise; a name is no markup."""
-    done = audit(file, "--by", "field")
+def test_callers_and_their_fields_are_shown_unless_told_otherwise(file):
+    """Step 24; a name is no markup."""
+    done = audit(file)
     assert done.returncode == 0
-    assert "[b]mail[/b]" in done.stdout
-    assert "phone" in done.stdout
+    callers, fields = done.stdout.split("\n\n")
+    assert callers.split()[:2] == ["principal", "calls"]
+    assert {"phone", "[b]mail[/b]"} < {*fields.split()}
+    found = json.loads(audit(file, "--json").stdout)
+    assert found == {by: json.loads(audit(file, "--by", by, "--json").stdout) for by in ("principal", "field")}
 
 
 @pytest.mark.parametrize("by", ["tool", "principal", "field"])

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from louver.errors import InvalidInput
+from louver.shipped import with_extra
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,5 +42,5 @@ def _read(folder: Path) -> WordVectors:
     try:
         from louver.catalogue.search.word_vectors import WordVectors
     except ModuleNotFoundError:
-        raise InvalidInput("word vectors need the extra 'meaning': pip install 'louver[meaning]'") from None
+        raise InvalidInput(f"word vectors need the extra 'meaning': {with_extra('meaning')}") from None
     return WordVectors.read(folder)

@@ -2,7 +2,7 @@
 
     louver report                               a table of savings by tool, and a chart of days
     louver report --by view --since 7d          by view, for the last seven days
-    louver report audit.db --by field           of a file of audit records: the fields that were sent
+    louver report audit.db                      of a file of audit records: the callers, and the fields they were sent
     louver report audit.db --principal ann      what one caller got
     louver report audit.db --export             every record, one JSON object per line
 
@@ -33,6 +33,7 @@ from louver.steps.savings.report import By, SavingsReport
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
     from rich.console import Console
     from rich.table import Table
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 MAX_CHARTED_DAYS = 30
 """Days in the chart of `louver report`: a screen of bars."""
 
+_DEFAULT_RECORDS_BY: Final = ("principal", "field")
 _TEXTS: Final = ("server", "tool", "view", "day", "field", "principal", "last")
 _DIGEST: Final = 32  # characters of a principal's digest
 _OUTCOMES: Final = ("refused", "withheld", "error")  # left out in a narrow terminal, if they are 0
@@ -61,13 +63,15 @@ def run(arguments: Namespace) -> int:
     if file is None:
         raise InvalidInput("there is no home folder in which savings are counted: name a FILE")
     if arguments.file is not None and _holds_records(file):
-        _check_by(arguments.by, RECORDS_BY, "audit records")
-        _report_records(file, arguments)
+        by = _DEFAULT_RECORDS_BY if arguments.by is None else (arguments.by,)
+        _check_by(by[0], RECORDS_BY, "audit records")
+        _report_records(file, by, arguments)
         return 0
     if arguments.principal is not None or arguments.export:
         raise InvalidInput("--principal and --export go with a file of audit records")
-    _check_by(arguments.by, get_args(By), "savings")
-    _report_savings(file, arguments)
+    by = arguments.by or "tool"
+    _check_by(by, get_args(By), "savings")
+    _report_savings(file, by, arguments)
     return 0
 
 
@@ -86,11 +90,11 @@ def _check_by(by: str, known: tuple[str, ...], what: str) -> None:
         raise InvalidInput(f"{what} are not told by {by!r}: {instead(by, known)}")
 
 
-def _report_savings(file: Path, arguments: Namespace) -> None:
+def _report_savings(file: Path, by: By, arguments: Namespace) -> None:
     report = SavingsReport(file, read_since(arguments.since))
-    total, rows, days = report.total(), report.totals(arguments.by), report.totals("day")
+    total, rows, days = report.total(), report.totals(by), report.totals("day")
     if arguments.json:
-        write({"by": arguments.by, "total": total, "rows": rows})
+        write({"by": by, "total": total, "rows": rows})
     elif rows:
         _show_savings(rows, total, days)
     else:
@@ -98,18 +102,20 @@ def _report_savings(file: Path, arguments: Namespace) -> None:
         print(_EMPTY.format(file=terminal.printable(str(file)), since=since), file=sys.stderr)
 
 
-def _report_records(file: Path, arguments: Namespace) -> None:
+def _report_records(file: Path, by: Sequence[str], arguments: Namespace) -> None:
     principal = None if arguments.principal is None else _principal(arguments.principal)
     with closing(AuditReport(file, read_since(arguments.since), principal)) as trail:
         if arguments.export:
             for record in trail.records():
                 write(record.to_json())
             return
-        rows = trail.totals(arguments.by)
+        tables = [trail.totals(each) for each in by]
     if arguments.json:
-        write(rows)
-    elif rows:
-        _show_records(rows)
+        write(tables[0] if len(by) == 1 else dict(zip(by, tables, strict=True)))
+    elif any(tables):
+        for number, rows in enumerate(filter(None, tables)):
+            print(end="\n" if number else "")
+            _show_records(rows)
     else:
         of_principal = " of this principal, whose client counts too: subject:ann,client:desk"
         print(f"no records{of_principal if principal is not None else ''}", file=sys.stderr)

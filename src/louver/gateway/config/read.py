@@ -33,6 +33,7 @@ from louver.gateway.config.read_auth import read_audit, read_auth, read_oauth, r
 from louver.gateway.config.validate import SERVERS, check, parse_json, server_prefix
 from louver.policy.policy import Policy
 from louver.policy.tool_rules import ToolRules
+from louver.shipped import with_extra
 from louver.steps.call_limits import LimitSettings
 from louver.steps.results.results import KeptResults
 from louver.steps.shared_state import StateUrl
@@ -342,7 +343,7 @@ class ConfigSource:
             try:
                 import_module("toon_format")
             except ModuleNotFoundError:
-                problem = "'toon': answers as TOON need the extra 'toon': pip install 'louver[toon]'"
+                problem = f"'toon': answers as TOON need the extra 'toon': {with_extra('toon')}"
                 raise self.error_at(("louver", "toon"), problem) from None
         return written
 

@@ -21,6 +21,7 @@ from louver.concurrency.offload import in_thread
 from louver.core.json import compact_bytes
 from louver.errors import LouverError, StateUnavailable
 from louver.limits import STATE_ANSWER_S
+from louver.shipped import with_extra
 from louver.team.state.seal import StateSeal
 
 if TYPE_CHECKING:
@@ -226,7 +227,7 @@ def _engine(url: StateUrl) -> RedisEngine:
     try:
         from louver.team.state.redis_engine import RedisEngine
     except ImportError:
-        raise LouverError("state on Redis or Valkey needs its client: install louver[redis]") from None
+        raise LouverError(f"state on Redis or Valkey needs the extra 'redis': {with_extra('redis')}") from None
     try:
         return RedisEngine(url.text)
     except (ValueError, TypeError):
