@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.scenarios.sessions import site_of
+
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = {
     **os.environ,
@@ -123,3 +125,34 @@ def test_a_release_is_built_checked_listed_and_stated(clone, tmp_path):
     command = ["uv", "build", "--quiet", "--all-packages", "--out-dir", tmp_path / "again"]
     subprocess.run(command, cwd=clone, env=epoch, check=True)
     assert {name: digest(tmp_path / "again" / name) for name in built} == {name: digest(out / name) for name in built}
+
+
+@pytest.mark.deep
+def test_what_is_built_installs_by_its_name(tmp_path):
+    """Step 24: from an index, on a machine that has nothing but uv and pip."""
+    command = ["uv", "build", "--quiet", "--all-packages", "--out-dir", tmp_path / "dist"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    for file in (tmp_path / "dist").glob("*-0.1.0*"):
+        project = tmp_path / "index" / file.name.partition("-")[0].replace("_", "-")
+        project.mkdir(parents=True, exist_ok=True)
+        file.rename(project / file.name)
+    kept = {
+        name: value for name, value in os.environ.items() if name == "PATH" or name.endswith(("_CERT", "_CERT_FILE"))
+    }
+    with site_of(tmp_path / "index") as url:
+        index = {"UV_INDEX": url, "PIP_EXTRA_INDEX_URL": url, "PIP_TRUSTED_HOST": "127.0.0.1"}
+        empty = {**kept, **index, "HOME": str(tmp_path / "home"), "UV_NO_CONFIG": "1"}
+
+        def run(*command):
+            return subprocess.run(command, cwd=tmp_path, env=empty, check=True, capture_output=True, text=True).stdout
+
+        assert "saved" in run("uvx", "louver", "demo")
+        assert "louver-conformance" in run("uvx", "louver-conformance", "--help")
+        run("uv", "tool", "install", "--quiet", "louver")
+        tool = tmp_path / "home" / ".local" / "share" / "uv" / "tools" / "louver" / "bin" / "python"
+        told = "from louver.shipped import with_extra; print(with_extra('toon'))"
+        assert run(tool, "-c", told) == "uv tool install 'louver[toon]'\n"
+        run(sys.executable, "-m", "venv", "venv")
+        run("venv/bin/pip", "install", "--quiet", "louver[toon]")
+        run("venv/bin/python", "-c", "import toon_format, louver")
+        assert run("venv/bin/python", "-c", told) == "pip install 'louver[toon]'\n"

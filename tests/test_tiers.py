@@ -35,6 +35,7 @@ ONLY_DEEP = {
     "tests/hosts/test_hosts.py": "real hosts, installed on first use",
     "tests/hosts/test_start.py": "a real host, installed on first use",
     "tests/test_release.py::test_a_release_is_built_checked_listed_and_stated": "installs tools on first use",
+    "tests/test_release.py::test_what_is_built_installs_by_its_name": "installs from an index",
     "tests/test_linear_text.py::test_every_expression_and_scan_is_linear_in_more_texts": "more texts of the same",
     "tests/stock/": "stock clients and official suites, installed on first use",
 }

@@ -162,12 +162,19 @@ def site() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         for name, content in SITE.items():
             (Path(folder) / name).write_text(content, encoding="utf-8")
-        with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=folder)) as server:
-            Thread(target=server.serve_forever, daemon=True).start()
-            try:
-                yield f"http://127.0.0.1:{server.server_port}"
-            finally:
-                server.shutdown()
+        with site_of(folder) as url:
+            yield url
+
+
+@contextmanager
+def site_of(folder: str | Path) -> Iterator[str]:
+    """The URL of the files of a folder, while they are served."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
 
 
 class _QuietHandler(SimpleHTTPRequestHandler):

@@ -211,5 +211,7 @@ def test_without_the_library_the_setting_is_refused(monkeypatch, tmp_path):
     path = write(tmp_path, text % "true")
     with pytest.raises(InvalidConfig) as caught:
         read_config(path, ENVIRON)
-    assert str(caught.value) == (f"{path}:3: 'toon': answers as TOON need the extra 'toon': uv sync --inexact --extra toon")
+    assert str(caught.value) == (
+        f"{path}:3: 'toon': answers as TOON need the extra 'toon': uv sync --inexact --extra toon"
+    )
     assert "louver.steps.calls.toon" not in served_modules()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from .stacks import Run
 SERVER = str(Path(__file__).with_name("server.py"))
 OTHERS = MIN_DEFERRED_TOOLS
 NOTE = "Ask Ada herself."
+KEPT = "Too large to send"
 PERSON = {"tool": "get_person", "arguments": {"id": 7}}
 
 
@@ -28,6 +30,18 @@ def page(number):
     return {"tool": RESULT_TOOL, "arguments": arguments}
 
 
+LONG = {"tool": "list_rows", "arguments": {"number": 400}}
+
+
+def whole_page(number):
+    return {"tool": RESULT_TOOL, "arguments": {"handle": "$handle", "page": number}}
+
+
+def ids(*texts):
+    """How many rows a model has seen."""
+    return len(re.findall(r'"id": ?\d+', plain(" ".join(texts))))
+
+
 def found(**arguments):
     return {"tool": "search_tools", "arguments": {"tool": "get_person", "arguments": {"id": 7, **arguments}}}
 
@@ -38,6 +52,10 @@ SCENES = {
     "beside": (
         {"keepResults": 20_000},
         [PERSON, {"tool": "list_rows", "arguments": {"number": 150}}, page(1), page(2)],
+    ),
+    "long": (
+        {},
+        [LONG, {**LONG, "arguments": {**LONG["arguments"], ARGUMENT: ["rows.id"]}}, *map(whole_page, range(1, 5))],
     ),
     "deferred": (
         {"exposure": "deferred", "pinned": ["list_rows"]},
@@ -76,6 +94,11 @@ CELLS = {
     "over HTTP": ("http", lambda seen: "London" in seen.results[0] and "London" not in seen.results[1]),
     "guidance": ("beside", lambda seen: NOTE in seen.results[0]),
     "kept result": ("beside", lambda seen: "page 2 of 2" in seen.results[3] and "149" in seen.results[3]),
+    "long answer": (
+        "long",
+        lambda seen: ids(seen.results[0]) == 400 or (KEPT in seen.results[0] and ids(seen.results[1]) == 400),
+    ),
+    "its pages": ("long", lambda seen: ids(seen.results[0]) == 400 or ids(*seen.results[2:6]) == 400),
     "deferred": (
         "deferred",
         lambda seen: (
