@@ -38,7 +38,7 @@ def _rows(parser):
     of_servers = [each for each in parser._actions if _names_server(each)]
     for each in parser._actions:
         if each in of_servers[:1]:
-            yield ", ".join(f"`{_usage(one)}`" for one in of_servers), "[the server](#the-server)"
+            yield ", ".join(f"`{one.option_strings[0]}`" for one in of_servers), "[the server](#the-server)"
         elif each not in of_servers and not isinstance(each, argparse._HelpAction):
             yield _row(each)
 

@@ -32,18 +32,17 @@ SECTIONS = {
 }
 """Definition -> the heading of its table."""
 
+LIKE = {"principal": "token"}
+"""Definition without a table -> the one whose table has its members."""
+
 
 def tables():
     """Every table, by its name."""
-    parts = {"the file": SCHEMA, **{heading: DEFINITIONS[name] for name, heading in SECTIONS.items()}}
+    headings = {name: heading for name, heading in SECTIONS.items() if name not in LIKE}
+    parts = {"the file": SCHEMA, **{heading: DEFINITIONS[name] for name, heading in headings.items()}}
     ours = {name: table(("key", "value", "default", "meaning"), _ours(part)) for name, part in parts.items()}
-    theirs = [*_of_hosts(DEFINITIONS["server"]), *_of_hosts(SCHEMA)]
-    heads = ("key", "host", "meaning")
-    return {
-        **ours,
-        "keys that are passed over": table(heads, [row[1:] for row in theirs if row[0]]),
-        "keys that are refused": table(heads, [row[1:] for row in theirs if not row[0]]),
-    }
+    passed_over = ", ".join(f"`{key}`" for part in (DEFINITIONS["server"], SCHEMA) for key in _passed_over(part))
+    return {**ours, "keys that are passed over": f"{passed_over}\n"}
 
 
 def _ours(part):
@@ -54,14 +53,11 @@ def _ours(part):
             yield f"`{key}`", _value(rules), needed, rules["description"]
 
 
-def _of_hosts(part):
-    """Whether a key is passed over, then its row."""
+def _passed_over(part):
+    """Keys of hosts without effect. Errors explain those that are refused."""
     for key, rules in part["properties"].items():
-        if "x-of" in rules:
-            passed = not rules.keys() & {"not", "const", "type"}
-            only = rules.get("const", [] if "type" in rules else None)
-            but = "" if only is None else f" Only `{json.dumps(only)}` is possible."
-            yield passed, f"`{key}`", ", ".join(rules["x-of"]), rules["description"] + but
+        if "x-of" in rules and not rules.keys() & {"not", "const", "type"}:
+            yield key
 
 
 def _value(rules):
@@ -71,7 +67,7 @@ def _value(rules):
     if "enum" in rules:
         return ", ".join(f"`{value}`" for value in rules["enum"])
     if "title" in rules:
-        return rules["title"]
+        return "string" if rules["title"] == "a text that is not empty" else rules["title"]
     if rules["type"] == "array":
         return f"list: {_value(rules['items'])}"
     if rules["type"] == "object":
@@ -89,8 +85,12 @@ def test_the_tables_are_those_of_the_schema():
 def test_every_key_of_a_configuration_stands_in_atable():
     """*Ours*."""
     text = "".join(tables().values())
-    keys = {key for part in (SCHEMA, *DEFINITIONS.values()) for key in part["properties"]}
+    parts = (SCHEMA, *DEFINITIONS.values())
+    keys = {key for part in parts for key, rules in part["properties"].items() if "x-of" not in rules}
     assert {key for key in keys if f"| `{key}` |" not in text} == set()
+    for name, like in LIKE.items():
+        properties = DEFINITIONS[like]["properties"]
+        assert DEFINITIONS[name]["properties"].items() <= properties.items()
 
 
 if __name__ == "__main__":

@@ -81,16 +81,16 @@ def _call(says: str, **settings: Any) -> Option:
     return _option("--call TOOL ARGS ...", f"{says}; ARGS is a JSON object (repeatable)", dest="calls", **settings)
 
 
-_COMMAND_LINE = "the command that starts the server, with its arguments, at the end of the line"
-_HEADER = "send this header to the URL (repeatable); no secrets, since other users can see them"
+_COMMAND_LINE = "the command that starts the server, at the end of the line"
+_HEADER = "send this header to the URL (repeatable); no secrets: other users see it"
 _SERVER_OPTIONS = (
     # Declared for the help alone: `parse` takes the words after the separator.
     _option(f"{SEPARATOR} COMMAND", _COMMAND_LINE, dest="command_line"),
     Option("--url", {"help": "the URL of the server"}),
     _option("--header NAME=VALUE ...", _HEADER),
-    _option("--token FILE", "send the bearer token from this file, whose mode must be 600"),
-    _option("--config FILE", "the servers of a configuration file, such as mcp.json"),
-    _option("--server NAME", "only this server of the configuration file"),
+    _option("--token FILE", "send the bearer token from this file (mode 600)"),
+    _option("--config FILE", "the servers of a configuration file"),
+    _option("--server NAME", "only this server of the file"),
 )
 _JSON_ARRAY = _option("--json", "print one JSON array")
 _JSON_OBJECT = _option("--json", "print one JSON object")
@@ -100,8 +100,8 @@ _FIELDS = (
     _option("--exclude PATH ...", "drop this field (repeatable)"),
 )
 _EXPOSURE = """\
-list tools in full, in one sentence each (minimal), behind five tools that find them (discovery), or behind one tool \
-(gateway)"""
+list tools in full, only those in use (deferred), in a sentence each (minimal), behind five tools (discovery), or \
+behind one (gateway)"""
 
 COMMANDS = (
     _command(
@@ -118,17 +118,17 @@ COMMANDS = (
             "louver serve -- npx -y @modelcontextprotocol/server-memory",
             "louver serve --config mcp.json --http 127.0.0.1:8080",
         ),
-        Servers((_option("--example", "serve the built-in example server, without the gateway"),)),
+        Servers((_option("--example", "serve the example server, without the gateway"),)),
         _group(
             "the clients",
             _group(
                 None,
                 _option("--stdio", "serve one client over standard streams (default)"),
-                _option("--http HOST:PORT", "serve many clients over Streamable HTTP at /mcp; port 0: any free port"),
+                _option("--http HOST:PORT", "serve many clients over Streamable HTTP at /mcp; port 0: any free one"),
             ),
             _option("--no-auth", "admit clients without a token (loopback only)"),
             _option("--allowed-host HOST ...", "also accept this name in the Host header (repeatable)"),
-            _option("--ui", "also serve a page at /ui, to look at answers in a browser"),
+            _option("--ui", "also serve a page at /ui to look at answers"),
         ),
         _group(
             "the tools",
@@ -138,10 +138,10 @@ COMMANDS = (
                 _option("--execute", "enable Lua scripts", default=None),
                 _option("--no-execute", "disable Lua scripts", action="store_false", dest="execute"),
             ),
-            _option("--ready-views", "shorten the answers of well-known servers with the shipped views"),
+            _option("--ready-views", "shorten answers of well-known servers with shipped views"),
         ),
         _option("--metrics HOST:PORT", "serve /metrics for Prometheus there"),
-        _option("--access-log", "print a line of JSON for each HTTP request on standard output"),
+        _option("--access-log", "print a line of JSON for each HTTP request"),
         _option("--log", "log format (default: text)", choices=("text", "json"), default="text"),
         more="Agents connect to the gateway. Their calls can name the fields that they need.",
     ),
@@ -156,7 +156,7 @@ COMMANDS = (
     ),
     _command(
         "doctor [HOST ...] [OPTIONS]",
-        "show what the MCP servers of your hosts cost, and what Louver saves",
+        "show what your hosts' MCP servers cost, and what Louver saves",
         (
             "louver doctor",
             'louver doctor codex --call search_nodes \'{"query": "Ada"}\'',
@@ -164,11 +164,11 @@ COMMANDS = (
         ),
         _option("hosts HOST ...", f"only these hosts: {_HOSTS} (default: all)", type=one_of(*HOST_NAMES)),
         _option("--yes", "agree to everything in advance"),
-        _call("call this tool, which must only read, to see how much it answers"),
+        _call("call this tool, which must only read"),
         _JSON_ARRAY,
         _option(
             "--apply [HOST]",
-            "put Louver in front of the servers: where it is recommended, or in this host",
+            "put Louver in front: where recommended, or in this host",
             type=one_of(*HOST_NAMES),
             const=False,
         ),
@@ -177,7 +177,7 @@ COMMANDS = (
     ),
     _command(
         "undo [HOST]",
-        "restore the files that 'louver doctor --apply' has changed",
+        "restore the files that 'louver doctor --apply' changed",
         ("louver undo", "louver undo codex"),
         _option("host [HOST]", "only the files of this host", choices=HOST_NAMES),
         more="What else has changed in a file since stays. A file whose servers have changed is left alone.",
@@ -185,7 +185,7 @@ COMMANDS = (
     ),
     _command(
         "check [OPTIONS] SERVER",
-        "check a configuration and its servers; or which fields a policy shows to a caller",
+        "check a configuration and its servers, or what a policy shows to a caller",
         (
             "louver check --config mcp.json",
             "louver check --as role:support --tool search --config mcp.json --server crm",
@@ -203,12 +203,12 @@ COMMANDS = (
     ),
     _command(
         "login [OPTIONS] SERVER",
-        "log in to a server that asks for it by OAuth",
+        "log in to a server with OAuth",
         ("louver login --config mcp.json --server tracker", "louver login --url https://mcp.example/mcp"),
         Servers(),
         _option(
             "--no-browser",
-            "print the page to open, and read the address where it ends from standard input",
+            "print the page to open; read the address where it ends from standard input",
             action="store_false",
             dest="browser",
         ),
@@ -223,12 +223,12 @@ COMMANDS = (
             "louver logout --config mcp.json --principal subject:ann,client:desk",
         ),
         Servers(),
-        _option("--principal NAME", "log out this caller alone, by subject and client: subject:ann,client:desk"),
+        _option("--principal NAME", "log out this caller alone: subject:ann,client:desk"),
         module="team.commands.logout",
     ),
     _command(
         "tools [OPTIONS] SERVER",
-        "list the tools of servers, with the tokens that each costs",
+        "list tools, with the tokens that each costs",
         ("louver tools -- louver serve --example", "louver tools --query 'create an issue' --config mcp.json"),
         Servers(),
         _option("--query WORDS", "only matching tools, best match first, with scores"),
@@ -244,10 +244,8 @@ COMMANDS = (
         _group(
             "the call",
             _option("tool TOOL", "the name of the tool"),
-            _option(
-                "pairs NAME=VALUE ...", "an argument of the tool; the tool's schema says whether VALUE is text or JSON"
-            ),
-            _option("--json-args JSON", "arguments as a JSON object; @FILE reads a file, - standard input"),
+            _option("pairs NAME=VALUE ...", "an argument; the tool's schema says whether VALUE is text or JSON"),
+            _option("--json-args JSON", "arguments as JSON; @FILE reads a file, - standard input"),
         ),
         Servers(),
         _group(
@@ -273,7 +271,7 @@ COMMANDS = (
         Servers(),
         _group(
             "the result",
-            _option("--out FOLDER", "write files of views and schemas to this folder"),
+            _option("--out FOLDER", "write views and schemas to this folder"),
             _option("--learn", "store the fields of tools without an output schema"),
             _JSON_ARRAY,
         ),
@@ -282,30 +280,30 @@ COMMANDS = (
     ),
     _command(
         "report [OPTIONS] [FILE]",
-        "report how many tokens projection has saved; of audit records, which fields went to which caller",
+        "report the tokens that projection saved, or which fields went to which caller",
         (
             "louver report --by view --since 30d",
             "louver report audit.db --by field --since 7d",
         ),
         _option(
             "file [FILE]",
-            "a file that the configuration names as 'savings' or 'audit' (default: ~/.local/state/louver/savings.db)",
+            "the file of 'savings' or 'audit' (default: ~/.local/state/louver/savings.db)",
         ),
-        _option("--since TIME", "only since 7d, 12h or 30m ago, or since an ISO 8601 time"),
+        _option("--since TIME", "since 7d, 12h or 30m ago, or an ISO 8601 time"),
         _option(
             "--by", "one row for each of these (default: tool; of audit records, callers, then fields)", choices=_BY
         ),
         _option("--json", "print JSON in place of tables"),
         _group(
             "of audit records",
-            _option("--principal NAME", "only of this caller: ann, subject:ann,client:desk, nobody, or a digest"),
-            _option("--export", "print every record, one JSON object per line"),
+            _option("--principal NAME", "only this caller: ann, subject:ann,client:desk, nobody, or a digest"),
+            _option("--export", "print every record, as JSON lines"),
         ),
         more="louver serve counts the calls that pass through it.",
     ),
     _command(
         "token [OPTIONS]",
-        "make a bearer token, and its entry for a file of tokens",
+        "make a bearer token, and its entry for a token file",
         ("louver token --subject ann --scopes 'orders:read orders:write' --days 90",),
         _option("--subject NAME", "the user who gets the token"),
         _option("--client NAME", "the id of the program that sends it"),
