@@ -74,6 +74,8 @@ def test_fields_that_there_are_not_are_told_in_words(example):
         "louver: the output has no field 'nmae'; did you mean 'name'?",
         "louver: an option takes one field, and stands once for each",
     ]
+    done = louver("call", *PROFILE, "--include", "preferences.theem", "--url", example)
+    assert done.stderr.splitlines()[-1] == "louver: this answer has none of these fields", "no schema knows this name"
 
 
 SLEEPS = [sys.executable, "-c", "import os, sys, time; os.write(2, b'here\\n'); time.sleep(600)"]

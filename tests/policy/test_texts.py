@@ -189,7 +189,7 @@ def test_a_text_that_rules_drop_or_replace_is_just_that(shape):
 
 
 def test_a_text_whose_member_is_allowed_is_sent():
-    """docs/reference/policy.md, "What is seen": unless `allow` names that."""
+    """docs/reference/policy.md, "What a caller sees": unless `allow` names that."""
     for schema, name in SHAPES.values():
         if name is not None:
             behind = Behind(schema, Fields(allow=paths(name, deep=False), deny=paths("**.fax")))

@@ -139,10 +139,19 @@ def _show(result: dict[str, Any]) -> None:
     if receipt is not None:
         summary = {key: value for key, value in receipt.items() if key != "projectedSchema"}
         terminal.print_stderr(json.compact(summary))
-        for clause in unmatched_in(receipt):
+        clauses = unmatched_in(receipt)
+        if not clauses and receipt.get("mode") == "include" and _is_bare(result.get("structuredContent")):
+            # Of an open map no schema says what is missing.
+            clauses = ["this answer has none of these fields"]
+        for clause in clauses:
             terminal.print_stderr(clause)
         if any("," in path for path in json.strings(receipt.get("unmatched"))):
             terminal.print_stderr("an option takes one field, and stands once for each")
+
+
+def _is_bare(value: json.Json) -> bool:
+    """Whether a value is an object of nothing but such objects."""
+    return json.is_object(value) and all(map(_is_bare, value.values()))
 
 
 def _check_encodable(call: Any) -> None:
