@@ -87,7 +87,7 @@ MATCHES_A_PAGE = 20
 MAX_WORD_CHARACTERS = 100
 """Length of a word in the search index, in code points. Longer strings are not search terms."""
 
-MAX_UPSTREAM_BYTES = 8 * 1024 * 1024
+MAX_UPSTREAM_BYTES = 16 * 1024 * 1024
 MAX_UPSTREAM_MEMBERS = 1000
 MAX_UPSTREAM_DEPTH = 128
 """Message of an upstream: bytes after decompression, compressed members (64 kB blocks make 128), levels of nesting."""

@@ -26,7 +26,7 @@ MARK = "canary"
 """What `unruly.py` marks its results with."""
 
 TIMEOUT_S = 1
-TOO_LARGE = 9 * 2**20
+TOO_LARGE = 17 * 2**20
 
 ERAS = [HANDSHAKE, STATELESS]
 every_era = pytest.mark.parametrize("era", ERAS)

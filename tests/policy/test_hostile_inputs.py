@@ -38,7 +38,7 @@ from steps.wire import NEW, connect
 pytestmark = pytest.mark.anyio
 
 ANSWERS = json.loads((Path(__file__).parent / "hostile_answers.json").read_text(encoding="utf-8"))
-LONG = 9 * 2**20
+LONG = 17 * 2**20
 RANDOM = re.compile(r'(?<="correlation_id": ")[0-9a-f]{16}')
 
 
