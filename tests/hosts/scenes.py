@@ -38,8 +38,8 @@ def whole_page(number):
 
 
 def ids(*texts):
-    """How many rows a model has seen."""
-    return len(re.findall(r'"id": ?\d+', plain(" ".join(texts))))
+    """How many rows a model has seen, be it as text and as structured content."""
+    return len({*re.findall(r'"id": ?(\d+)', plain(" ".join(texts)))})
 
 
 def found(**arguments):
