@@ -177,7 +177,7 @@ def test_a_command_that_does_not_exist_is_told():
     )
     assert louver("qqq").stderr.endswith("there is no command 'qqq': 'louver --help' lists them\n")
     assert "'louver completion' is gone: 'louver --help' lists" in louver("completion", "bash").stderr
-    assert "'louver conformance' is gone: 'louver-conformance' is a command" in louver("conformance").stderr
+    assert "'louver conformance' is gone: 'louver-conformance' is a distribution" in louver("conformance").stderr
     assert "'louver project' is gone: in a program 'compile_projection'" in louver("project", "--include", "id").stderr
     assert "'louver explain' is gone: 'louver check --as WHO --tool TOOL'" in louver("explain").stderr
     assert "'louver saved' is gone: 'louver report'" in louver("saved").stderr

@@ -32,7 +32,7 @@ COMMANDS = {
     "doctor": ["cursor"],
     "login": ["--config", "none.json"],
     "logout": ["--config", "none.json"],
-    "report": ["audit.db"],
+    "report": ["audit.db", "--by", "field"],
     "serve": ["--example", "--no-auth", "--http", "0.0.0.0:0"],
     "suggest": ["--call", "t", "{}", "--out", "views", "--", *SERVER],
     "token": ["--subject", "ann", "--scopes", "two,words"],

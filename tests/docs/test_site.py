@@ -16,7 +16,7 @@ pytestmark = pytest.mark.deep
 def python():
     """An interpreter with the packages of the group `docs`."""
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["dependency-groups"]
-    return str(python_with(*groups["docs"]))
+    return str(python_with(*(each for each in groups["docs"] if isinstance(each, str))))
 
 
 @pytest.fixture(scope="module")

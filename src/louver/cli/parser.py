@@ -33,7 +33,7 @@ _PLAN = "in a program 'compile_projection' does it; 'louver call' projects what 
 GONE = {
     "audit": "'louver report FILE' tells of audit records",
     "completion": "'louver --help' lists the commands",
-    "conformance": "'louver-conformance' is a command of its own: pip install louver-conformance",
+    "conformance": "'louver-conformance' is a distribution of its own, in the folder 'conformance'",
     "derive": _PLAN,
     "explain": "'louver check --as WHO --tool TOOL' tells it",
     "project": _PLAN,
