@@ -14,6 +14,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, get_args
 
+from louver.concurrency.offload import in_thread
 from louver.errors import SandboxError, SandboxSyntax, SandboxUnavailable
 from louver.gateway.builtin.scripts import Level
 from louver.limits import SANDBOX_ENDING_S
@@ -70,7 +71,7 @@ class Sandbox:
         if not hasattr(os, "fork"):
             raise SandboxUnavailable("scripts need processes that can fork, which this system has not")
         if find_spec("lupa") is None:
-            raise SandboxUnavailable(f"scripts need the extra 'lua': {with_extra('lua')}")
+            raise SandboxUnavailable(f"scripts need the extra 'lua': {await in_thread(lambda: with_extra('lua'))}")
         if self._level == "strict" and (reason := seccomp.unavailable_reason()) is not None:
             raise SandboxUnavailable(f"scripts cannot be contained at the level 'strict': {reason}")
         await self._selftest()
