@@ -196,8 +196,8 @@ function Answer({ tool, args, output, argument, isError, onSaved }) {
     <${Saving} whole=${output.node.bytes} kept=${kept} isEmpty=${ticks.isEmpty} />
     <${Heaviest} ticks=${ticks} />
     <${Picker} ...${{ ticks, output }} views=${views.names} />
-    ${projection !== null && html`<${Details} ...${{ tool, args, projection, argument, applied }} />`}
     ${onSaved && projection !== null && projection.mode !== "view" && html`<${SaveView} ...${{ tool, projection, onSaved }} />`}
+    ${projection !== null && html`<${Details} ...${{ tool, args, projection, argument, applied }} />`}
   </section>`;
 }
 
