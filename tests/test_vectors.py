@@ -117,7 +117,7 @@ def is_of_models(vector):
         entry = entry_of(vector)
     except louver.LouverError:
         return False
-    return RequestOptions("projectable", {}).argument_of(entry) is not None and not _matches_none(entry, request)
+    return RequestOptions("projectable").argument_of(entry) is not None and not _matches_none(entry, request)
 
 
 def entry_of(vector):

@@ -434,11 +434,13 @@ def test_the_last_words_of_a_server_that_is_not_there_are_told(config):
     assert "listening" not in done.stderr
 
 
-def test_views_that_do_not_fit_are_found_before_serving(example, config):
+def test_views_that_do_not_fit_are_found_before_serving(example, config, tmp_path):
     """`louver check` holds default views against the tools."""
     assert louver("check", "--config", config(example=at(example))).returncode == 0
-    wrong = at(example, defaultViews={"get_user_profile": "no_such_view"})
-    done = louver("check", "--config", config(example=wrong))
+    (tmp_path / "views").mkdir()
+    file = tmp_path / "views" / "it.views.json"
+    file.write_text(json.dumps({"tool": "get_user_profile", "default": "no_such_view", "views": {}}))
+    done = louver("check", "--config", config(example=at(example, views="views")))
     assert done.returncode == 1
     assert "has no view 'no_such_view' to be its default: its views are 'contact', 'minimal'" in done.stderr
 
@@ -449,14 +451,12 @@ def test_what_is_said_of_tools_that_are_not_there_is_found(example, config, tmp_
     for folder, name, content in ((views, "no_views.views", {"tool": "no_views", "views": {}}), (texts, "no_text", {})):
         folder.mkdir()
         (folder / f"{name}.json").write_text(json.dumps(content))
-    said = {"views": str(views), "descriptions": str(texts), "defaultViews": {"example__get_user_profile": "minimal"}}
+    said = {"views": str(views), "descriptions": str(texts)}
     for others in ({}, {"all": {"command": PYTHON, "args": [str(EVERYTHING)]}}):
         done = louver("check", "--config", config(example=at(example, **said), **others))
         assert done.returncode == 1
         told = " ".join(done.stderr.split())
         for what in (
-            "a default view is given for a tool 'example__get_user_profile', which it does not have; did you mean "
-            "'get_user_profile'?",
             "a file holds views of a tool 'no_views', which it does not have louver:",
             "a file describes a tool 'no_text', which it does not have",
         ):

@@ -25,7 +25,7 @@ GOOD = """{
       "type": "http", "url": "http://127.0.0.1:9000/mcp",
       "headers": {"Authorization": "Bearer ${TOKEN}"},
       "louver": {
-        "views": "views", "schemas": "schemas", "defaultViews": {"list_issues": "brief"}, "isolation": "session",
+        "views": "views", "schemas": "schemas", "isolation": "session",
         "onChange": "block", "timeoutSeconds": 2.5
       }
     }

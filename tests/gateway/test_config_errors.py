@@ -322,7 +322,7 @@ WRONG = {
     "an unknown setting of a server": (
         SERVERS % '{"command": "a", "louver": {\n"timeout": 3}}',
         3,
-        "unknown key 'timeout': expected one of 'policy', 'tools', 'views', 'schemas', 'defaultViews', 'readyViews', "
+        "unknown key 'timeout': expected one of 'policy', 'tools', 'views', 'schemas', 'readyViews', "
         "'descriptions', 'isolation', 'onChange', 'timeoutSeconds'",
     ),
     "views that are not there": (
@@ -346,20 +346,10 @@ WRONG = {
         "'readyViews': expected true or false, not a string",
     ),
     "views in the file": (SERVERS % '{"command": "a", "louver": {\n"views": {}}}', 3, "'views': expected a string"),
-    "a default view of a tool that is a list": (
-        SERVERS % '{"command": "a", "louver": {"defaultViews": {\n"t": ["id"]}}}',
+    "a default view, as it was once": (
+        SERVERS % '{"command": "a", "louver": {\n"defaultViews": {"t": "v"}}}',
         3,
-        "'t': expected a string, not a list",
-    ),
-    "a default view without a name": (
-        SERVERS % '{"command": "a", "louver": {"defaultViews": {\n"t": ""}}}',
-        3,
-        "'t': expected the name of a view",
-    ),
-    "a default view of no tool": (
-        SERVERS % '{"command": "a", "louver": {"defaultViews": {\n"": "v"}}}',
-        3,
-        "'': expected the name of a tool",
+        "'default' in the file of a tool's views names the view for calls without a request",
     ),
     "another isolation": (
         SERVERS % '{"command": "a", "louver": {\n"isolation": "none"}}',

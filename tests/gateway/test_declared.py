@@ -257,8 +257,9 @@ async def test_views_are_held_against_it(tmp_path):
 @every_era
 async def test_a_default_view_derives_from_it(era, tmp_path):
     """Ours: what is declared by a file is so in every way of asking."""
-    (tmp_path / "as-text.views.json").write_text(json.dumps({"tool": "as-text", "views": {"brief": ["items.id"]}}))
-    upstream = samples(put(tmp_path, as_text=ITEMS), views=tmp_path, default_views={"as-text": "brief"})
+    content = {"tool": "as-text", "default": "brief", "views": {"brief": ["items.id"]}}
+    (tmp_path / "as-text.views.json").write_text(json.dumps(content))
+    upstream = samples(put(tmp_path, as_text=ITEMS), views=tmp_path)
     async with before(era, upstream) as (wire, _):
         answer = await wire.call("as-text")
     assert answer["structuredContent"] == {"items": [{"id": 0}, {"id": 1}, {"id": 2}]}

@@ -120,7 +120,9 @@ async def test_files_and_default_views_of_the_user_go_before(era, tmp_path):
     """Ours: the nearer to the operator, the more it counts; a view of theirs is the default where they say so."""
     own = {"tool": "create_entities", "views": {"compact": ["entities.entityType"]}}
     (tmp_path / "create_entities.views.json").write_text(json.dumps(own))
-    upstream = playing("server-memory", views=tmp_path, default_views={"read_graph": "names"})
+    named = {"tool": "read_graph", "default": "names", "views": {"names": ["entities.name"]}}
+    (tmp_path / "read_graph.views.json").write_text(json.dumps(named))
+    upstream = playing("server-memory", views=tmp_path)
     async with before(era, upstream) as (wire, gateway):
         made = await wire.call("create_entities", {"entities": []})
         graph = await wire.call("read_graph")

@@ -171,10 +171,10 @@ async def test_descriptions_on_demand_know_the_names(tmp_path, era):
 async def test_settings_and_files_go_by_the_names(tmp_path):
     """*Ours*: views, default views, guidance, limits."""
     (tmp_path / "views").mkdir()
-    views = {"tool": "user", "views": {"who": ["tool"]}}
+    views = {"tool": "user", "default": "who", "views": {"who": ["tool"]}}
     (tmp_path / "views" / "user.views.json").write_text(json.dumps(views))
     note = {"tool": "user", "when": {"overBytes": 1}, "note": "Ann is away."}
-    settings = {"views": "views", "defaultViews": {"user": "who"}, "guidance": [note]}
+    settings = {"views": "views", "guidance": [note]}
     async with inside(tmp_path, settings=settings, toolsPerMinute={"user": 1}) as wire:
         answer = await wire.call("user")
         assert answer["structuredContent"] == {"tool": "get_user"}

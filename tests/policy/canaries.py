@@ -90,7 +90,7 @@ class Pipeline:
         beside = ResponseExtras(
             results=self.results.scoped_to(lambda request: repr(self.audience(request.identity.principal)))
         )
-        asking = RequestOptions("all", {})
+        asking = RequestOptions("all")
         info = self.server.server_info_stamp
         layer = ProjectionStep(info, tools, asking, "relaxed", exact=True, search=Search(), extras=beside)
         return in_order([layer], self._forward)

@@ -355,7 +355,7 @@ async def test_what_a_server_has_sent_stays_as_it_was(era, seat):
         return result
 
     step = ProjectionStep(
-        made.server.server_info_stamp, ToolRegistry(ToolViews(None, {})), RequestOptions("off", {}), "relaxed"
+        made.server.server_info_stamp, ToolRegistry(ToolViews(None, {})), RequestOptions("off"), "relaxed"
     )
     made.server.middleware.insert(0, StepMiddleware(in_order([step, keep], call_server)))
     async with connect(made.server, era) as wire:

@@ -27,7 +27,7 @@ def ready(made, says):
         return None if views is None else views.find(tool)
 
     server, tools = made.server, ToolRegistry(ToolViews(None, {}, shipped={"": find}))
-    step = ProjectionStep(server.server_info_stamp, tools, RequestOptions("off", {}, ("",)), "relaxed")
+    step = ProjectionStep(server.server_info_stamp, tools, RequestOptions("off", ("",)), "relaxed")
     server.middleware.insert(0, StepMiddleware(in_order([step], call_server)))
     return server
 

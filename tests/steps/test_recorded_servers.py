@@ -125,7 +125,7 @@ async def test_the_argument_goes_where_answers_are_large_in_fact():
 
 async def listed_by(tools, client="codex-mcp-client", **options):
     """What a client is listed by the step of a gateway."""
-    options = RequestOptions("projectable", {}, **{"may_lengthen": False, **options})
+    options = RequestOptions("projectable", **{"may_lengthen": False, **options})
     step = ProjectionStep({}, ToolRegistry(ToolViews(None, {})), options, "relaxed")
     info = {"io.modelcontextprotocol/clientInfo": {"name": client, "version": "1"}}
 

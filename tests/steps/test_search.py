@@ -649,7 +649,7 @@ async def test_tools_of_several_servers_are_found_by_their_server(era):
         return server, own
 
     tools, info = ToolRegistry(ToolViews(None, {})), made.server.server_info_stamp
-    step = ProjectionStep(info, tools, RequestOptions("off", {}), "relaxed", search=Search(named))
+    step = ProjectionStep(info, tools, RequestOptions("off"), "relaxed", search=Search(named))
     made.server.middleware.insert(0, StepMiddleware(in_order([step], call_server)))
     async with connect(made.server, era) as wire:
         assert await found(wire, "list") == ["github__list", "tracker__list"]

@@ -54,7 +54,7 @@ class Suggestion:
         if not self.include:
             return None
         views = {COMPACT: {"include": [str(path) for path in self.include]}}
-        return {"$schema": SCHEMA, "tool": self.tool, "views": views}
+        return {"$schema": SCHEMA, "tool": self.tool, "default": COMPACT, "views": views}
 
 
 def suggest(tool: str, schema: Schema | None, values: Sequence[Json]) -> Suggestion | None:

@@ -84,11 +84,6 @@ class Files:
         self._prefixes = prefixes
         self._limited = config.limits.tools_per_minute
         self._pinned = config.pinned or ()
-        self.default_views = {
-            f"{prefixes[each.name]}{tool}": view
-            for each in config.upstreams
-            for tool, view in each.default_views.items()
-        }
         self._views = {prefixes[each.name]: each.views for each in config.upstreams if each.views is not None}
         self._policed = {prefixes[each.name]: each for each in config.upstreams if each.policy is not None}
         descriptions = {
@@ -99,7 +94,7 @@ class Files:
             for each in config.upstreams
             if each.ready_views
         }
-        self.shipped_prefixes = tuple(self._shipped)
+        self.prefixes_with_views = (*self._views, *self._shipped)
         self.schemas = SchemaFiles({prefixes[each.name]: each.schemas for each in config.upstreams if each.schemas})
         self.learned: Learned | None = None
         if config.learn is not None:
@@ -114,7 +109,7 @@ class Files:
             self.learned = Learned({prefix: learned[file] for prefix, file in files.items()})
         self.views = ToolViews(
             None,
-            self.default_views,
+            {},
             self._views,
             self._shipped,
             schemas=self.schemas,
@@ -128,7 +123,7 @@ class Files:
         """The views for one audience, without what it may not know."""
         if hides is None:
             return self.views
-        return ToolViews(None, self.default_views, self._views, self._shipped, hides, self.schemas)
+        return ToolViews(None, {}, self._views, self._shipped, hides, self.schemas)
 
     def mismatches(self, upstream: str, tools: set[str]) -> list[str]:
         """Settings and files about tools that an upstream does not have."""
@@ -136,7 +131,6 @@ class Files:
         listed = {prefix + tool for tool in tools}
         names_by_kind = {
             "guidance is given for": [] if self.guidance is None else self.guidance.unknown(listed),
-            "a default view is given for": self.default_views,
             "a file holds views of": self.views.tools_in_files(),
             "a file declares the output of": self.schemas.tools(),
             "a file describes": self.descriptions.tools(),
@@ -280,8 +274,7 @@ class Pipeline:
             views=files.views_for,
             options=RequestOptions(
                 argument,
-                files.default_views,
-                files.shipped_prefixes,
+                files.prefixes_with_views,
                 _large(use, owner_of),
                 may_lengthen=False,
             ),
@@ -399,7 +392,7 @@ class Pipeline:
             projection = ProjectionStep(
                 self._server_info,
                 ToolRegistry(ToolViews(None, {})),
-                RequestOptions("off", {}),
+                RequestOptions("off"),
                 config.listing,
                 extras=own,
                 planning=self.planning,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import weakref
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -170,6 +171,7 @@ class LouverMiddleware:
         check_choice("disclosure", disclosure, get_args(DisclosureMode))
         self._name = name
         self._views, self._default_views = views, default_views or {}
+        self._prefixes = ("",) if isinstance(views, str | os.PathLike) else tuple(self._default_views)
         self._tool_views = ToolViews(views, self._default_views)
         self._listing: Listing = listing
         self._argument, self._exact = argument, exact
@@ -233,7 +235,7 @@ class LouverMiddleware:
         features = Features(
             server_info=server.info,
             views=self._views_for,
-            options=RequestOptions("projectable" if self._argument else "off", self._default_views),
+            options=RequestOptions("projectable" if self._argument else "off", self._prefixes),
             listing=self._listing,
             # Descriptions hold the exact output schema, and are made from this list.
             exact=self._exact or is_disclosed,

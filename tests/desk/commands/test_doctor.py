@@ -224,10 +224,8 @@ def test_a_view_of_measured_answers_shortens_them(home):
     folder = next((home / ".config" / "louver" / "hosts").iterdir())
     assert entry["args"] == ["serve", "--config", str(folder / "mcp.json")]
     config = json.loads((folder / "mcp.json").read_text())
-    assert config["mcpServers"]["issues"]["louver"] == {
-        "views": "views/issues",
-        "defaultViews": {"list_issues": "compact"},
-    }
+    assert config["mcpServers"]["issues"]["louver"] == {"views": "views/issues"}
+    assert json.loads((folder / "views/issues/list_issues.views.json").read_text())["default"] == "compact"
     written = "".join(path.read_text() for path in folder.rglob("*.json"))
     assert "ghost" not in written
     assert "octocat" not in written

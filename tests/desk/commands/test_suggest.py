@@ -56,6 +56,7 @@ def test_it_shows_what_weighs_and_what_a_view_saves():
     assert views_in(out) == {
         "$schema": "https://louver.dev/schemas/view-file.schema.json",
         "tool": "list",
+        "default": "compact",
         "views": {"compact": {"include": ["items.id", "total"]}},
     }
 

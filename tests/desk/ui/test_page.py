@@ -118,18 +118,18 @@ def test_what_is_picked_is_saved_as_a_view_and_used_at_once(tab, tmp_path, monke
         call(tab, served.url, "rows")
         tab.get_by_role("checkbox", name="note", exact=True).uncheck()
         tab.get_by_label("Name", exact=True).fill("brief")
+        tab.get_by_label("For calls that name no fields, too").check()
         tab.get_by_role("button", name="Show the change").click()
         tab.get_by_text('+    "brief": {').wait_for()
         assert list((tmp_path / "views").iterdir()) == []
         tab.get_by_role("button", name="Save", exact=True).click()
         tab.get_by_text("Saved. A model asks for it by view:brief.").wait_for()
         file = json.loads((tmp_path / "views" / "rows.views.json").read_text())
-        assert file["views"] == {"brief": {"include": ["rows.id", "total"]}}
+        assert (file["default"], file["views"]) == ("brief", {"brief": {"include": ["rows.id", "total"]}})
         tab.locator("label.view select").select_option("brief")
         tab.get_by_text("38 of 61 bytes: 38 % saved.").wait_for()
         base, token = served.url.split("/ui#token=")
         asked = stateless("tools/call", name="rows", arguments={})
-        asked["json"]["params"]["_meta"]["projection"] = {"mode": "view", "view": "brief"}
         asked["headers"]["authorization"] = f"Bearer {token}"
         result = httpx2.post(f"{base}/mcp", **asked).json()["result"]
         assert compact(result["structuredContent"]) == '{"total":2,"rows":[{"id":1},{"id":2}]}'

@@ -47,7 +47,6 @@ def test_a_file_says_which_servers_there_are_and_how_they_are_shown(tmp_path):
         headers={"Authorization": f"Bearer {SECRET}"},
         views=tmp_path / "views",
         schemas=tmp_path / "schemas",
-        default_views={"list_issues": "brief"},
         isolation="session",
         on_change="block",
         timeout_seconds=2.5,
@@ -76,7 +75,6 @@ def test_what_a_file_does_not_say_is_as_the_schema_says(tmp_path):
     )
     for one in config.upstreams:
         assert one.timeout_seconds == upstream["timeoutSeconds"]["default"]
-        assert one.default_views == upstream["defaultViews"]["default"]
         assert one.ready_views is upstream["readyViews"]["default"]
         assert one.on_change == upstream["onChange"]["default"]
         assert one.isolation is None

@@ -39,14 +39,14 @@ def arguments(tmp_path_factory):
     for name in ("here", "there"):
         (folder / name).mkdir()
     (folder / "here" / "find.views.json").write_text(json.dumps(VIEWS))
-    there = {"tool": "find", "views": {"brief": {"include": ["rows.name"]}}}
+    there = {"tool": "find", "default": "brief", "views": {"brief": {"include": ["rows.name"]}}}
     (folder / "there" / "find.views.json").write_text(json.dumps(there))
     with at_a_url("records", "--http") as url, at_a_url("everything", "--http", "0") as everything:
         servers = {
             "old": fixture("everything", "--only", HANDSHAKE, isolation="shared"),
             "new": at(everything),
             "records": fixture("records", views="here", isolation="shared"),
-            "web": at(url, views="there", defaultViews={"find": "brief"}),
+            "web": at(url, views="there"),
             "absent": fixture("unruly", "dies"),
         }
         yield config(folder, servers)

@@ -1,6 +1,6 @@
 """Views as files: `<tool>.views.json`, read again when they change (`louver.catalogue.files.folder`).
 
-{"$schema": "...", "tool": "get_user_profile", "always": ["id"],
+{"$schema": "...", "tool": "get_user_profile", "always": ["id"], "default": "minimal",
  "views": {"minimal": {"include": ["name"]}, "public": {"exclude": ["**.email"]},
            "contact": {"extends": "minimal", "include": ["email"]},
            "compact": {"select": {"name": "name", "town": "address.city"}, "dropNulls": true}}}
@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 SUFFIX = ".views.json"
 SCHEMA = "https://louver.dev/schemas/view-file.schema.json"
-_KEYS = ("$schema", "tool", "always", "views")
+_KEYS = ("$schema", "tool", "always", "default", "views")
 
 
 def file_name(tool: str) -> str:
@@ -54,6 +54,7 @@ def file_name(tool: str) -> str:
 class ViewFile:
     tool: str
     views: Views
+    default: str | None  # the view for calls without a request
     path: Path
     text: str  # for line numbers
 
@@ -135,7 +136,7 @@ class ViewFolder(Folder[ViewFile]):
         super().__init__(folder, SUFFIX, ViewFile.read, "views", InvalidView, logger)
 
 
-def _content(content: Any, path: Path, text: str) -> tuple[str, Views]:
+def _content(content: Any, path: Path, text: str) -> tuple[str, Views, str | None]:
     def wrong(message: str, line: int | None = 1) -> InvalidView:
         return InvalidView(message, file=str(path), line=line)
 
@@ -146,12 +147,15 @@ def _content(content: Any, path: Path, text: str) -> tuple[str, Views]:
             expected = f"expected one of {', '.join(map(repr, _KEYS))}{did_you_mean(key, _KEYS)}"
             raise wrong(f"unknown key {key!r}: {expected}", line_of(text, (key,)))
     tool, views, always = content.get("tool"), content.get("views"), content.get("always", [])
+    default = content.get("default")
     if not isinstance(tool, str) or not tool:
         raise wrong("a file of views has the tool's name in 'tool'", line_of(text, ("tool",)) or 1)
     if not is_object(views):
         raise wrong("a file of views has an object of views in 'views'", line_of(text, ("views",)) or 1)
+    if "default" in content and not (isinstance(default, str) and default):
+        raise wrong("'default' is the name of a view", line_of(text, ("default",)))
     try:
-        return tool, Views.read(views, always)
+        return tool, Views.read(views, always), default
     except InvalidView as error:
         raise wrong(error.message, _line_of_wrong(text, error, views)) from None
 
@@ -185,7 +189,7 @@ def _values(text: str, place: Place) -> Iterator[Spot]:
     return (spot for spot in spots(text) if spot.place[: len(place)] == place and not spot.is_key)
 
 
-# The view of a shipped file that a call without a request gets; a file may have none.
+# What a suggested view is called.
 COMPACT: Final = "compact"
 
 # `serverInfo.name` -> the folder of its views.

@@ -6,7 +6,7 @@ Its configuration is files: servers, exposure, views and learned fields.
                  "louver": {"exposure": "gateway", "learn": "learned"}}
     views/memory/read_graph.views.json
 
-A suggested view applies to calls that request no fields, until its line under `defaultViews` is removed. Tools of
+A suggested view applies to calls that request no fields, until the line `default` of its file is removed. Tools of
 well-known servers have the views that ship with Louver (`readyViews`) in its place.
 """
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from louver.catalogue.files.views import COMPACT, file_name, ready_views
+from louver.catalogue.files.views import file_name, ready_views
 from louver.catalogue.learned import learned_file
 from louver.cli import terminal
 from louver.cli.json_streams import pretty
@@ -180,9 +180,7 @@ def _write_configuration(folder: Path, servers: Mapping[str, dict[str, Any]], di
         if path.exists():
             continue
         write_private(path, _text(content))
-        settings: dict[str, Any] = entries[server].setdefault("louver", {})
-        settings["views"] = f"views/{server}"
-        settings.setdefault("defaultViews", {})[answer.name] = COMPACT
+        entries[server].setdefault("louver", {})["views"] = f"views/{server}"
         shortened.append(f"{server}: {answer.name}")
     disclosure = {"disclosure": EXPOSURES[exposure]} if exposure == "minimal" else {}
     settings = {"exposure": exposure, **disclosure, "learn": "learned"}

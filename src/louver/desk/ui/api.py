@@ -7,8 +7,8 @@
     GET  audit?by=field&days=7                   which fields went to whom                      the operator
     POST project {tool, projection?, result?}    the receipt, of a result also what is kept;
                                                  without a projection the declared fields       every caller
-    POST view {tool, name, projection, save?}    the change that saves a view, in the folder
-                                                 of views; saved, if `save` is its digest       the operator
+    POST view {tool, name, projection,           the change that saves a view, in the folder
+               default?, save?}                  of views; saved, if `save` is its digest       the operator
 
 The operator holds the token of this machine, at a loopback address: the user who can read all of this in files.
 """
@@ -217,7 +217,10 @@ class PageApi:
         if upstream.views is None:
             message = f'server {upstream.name!r} has no folder of views: add "views": "views" to its "louver" settings'
             raise InvalidInput(message)
-        change = await in_thread(partial(view_change, upstream.views, local_name, name, projection))
+        is_default = question.get("default") is True
+        change = await in_thread(
+            partial(view_change, upstream.views, local_name, name, projection, is_default=is_default)
+        )
         is_saved = question.get("save") == change.digest
         if is_saved:
             await in_thread(change.save)

@@ -59,8 +59,8 @@ class ViewChange:
             raise InvalidInput(f"{self.file} cannot be written: {error.strerror}") from None
 
 
-def view_change(folder: Path, tool: str, view: str, projection: Projection) -> ViewChange:
-    """The change that adds a view of a tool, or replaces it.
+def view_change(folder: Path, tool: str, view: str, projection: Projection, *, is_default: bool = False) -> ViewChange:
+    """The change that adds a view of a tool, or replaces it; `is_default`: for calls without a request, too.
 
     Raises:
         InvalidInput: The view has no usable name.
@@ -72,6 +72,8 @@ def view_change(folder: Path, tool: str, view: str, projection: Projection) -> V
     file, before = (folder / file_name(tool), "") if known is None else (known.path, known.text)
     content: dict[str, Any] = {"$schema": SCHEMA, "tool": tool, "views": {}} if known is None else parse(before)
     content["views"][view] = {projection.mode: [*map(str, projection.fields)]}
+    if is_default:
+        content["default"] = view
     Views.read(content["views"], content.get("always", []))
     after = pretty(content)
     return ViewChange(file, before, after.replace("\n", "\r\n") if "\r\n" in before else after, view)

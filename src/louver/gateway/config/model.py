@@ -92,7 +92,6 @@ class UpstreamConfig:
     principal: PrincipalKey | None = None  # whose login it is; `None`: the gateway's
     views: Path | None = None  # a folder that exists
     schemas: Path | None = None  # a folder that exists; not under a policy
-    default_views: Mapping[str, str] = field(default_factory=dict[str, str])  # tool -> view for calls that ask for none
     ready_views: bool = False  # use the shipped views, if there are any for this server
     descriptions: Path | None = None  # a folder that exists
     isolation: Isolation | None = None  # `None`: depends on the client's transport and revision

@@ -145,7 +145,6 @@ class ConfigSource:
             oauth=self._oauth((*at, "louver", "oauth"), server),
             views=self.folder((*at, "louver", "views"), settings.get("views")),
             schemas=self._schemas((*at, "louver", "schemas"), settings),
-            default_views=settings.get("defaultViews", {}),
             ready_views=settings.get("readyViews", False),
             descriptions=self.folder((*at, "louver", "descriptions"), settings.get("descriptions")),
             isolation=settings.get("isolation"),

@@ -31,6 +31,7 @@ SERVERS: Place = ("mcpServers",)
 # Settings and words that there were, and what to do instead.
 GONE = {
     "argumentName": "the argument is 'output_fields', and 'output_fields_2' where a tool has an argument of that name",
+    "defaultViews": "'default' in the file of a tool's views names the view for calls without a request",
     "hosts": "what hosts show is known: an answer for a host that is not known is safe for all; leave out 'hosts'",
     "isolation": "'isolation' is a setting of each server: it stands under the server's 'louver'",
     "catalogue": "clients get what a server listed last while it starts; with 'onChange': 'block' they wait for it",

@@ -53,8 +53,7 @@ class RequestOptions:
     """How calls of one server can request projections."""
 
     argument: Argument  # which tools take the argument
-    defaults: Mapping[str, str]  # tool name -> the view for calls without a request
-    shipped_prefixes: tuple[str, ...] = ()  # prefixes of tools that may have a default view of their own
+    prefixes: tuple[str, ...] = ()  # of names of tools that may have a view for calls without a request
     has_large_answers: Callable[[str], bool | None] = lambda _: None  # of a tool, as counted; `None`: not known
     may_lengthen: bool = True  # the argument may make the list of a known host longer than the server's own
 
@@ -67,15 +66,13 @@ class RequestOptions:
         chosen = {key: meta[key] for key in _KEYS if key in meta} if is_object(meta) else {}
         if self._has_argument(arguments):
             chosen[""] = {name: value for name, value in arguments.items() if name.startswith(ARGUMENT)}
-        elif chosen.keys().isdisjoint((PROJECTION_LITERAL, PROJECTION)) and not (
-            name in self.defaults or name.startswith(self.shipped_prefixes)
-        ):
+        elif chosen.keys().isdisjoint((PROJECTION_LITERAL, PROJECTION)) and not name.startswith(self.prefixes):
             return None
         return compact(chosen)
 
     def default_view(self, entry: Entry) -> str | None:
         """The view for calls without a request, if the caller may know of it."""
-        view = self.defaults.get(entry.name, entry.default_view)
+        view = entry.default_view
         return None if entry.hides_views and view not in entry.views.named else view
 
     def argument_of(self, entry: Entry) -> str | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.catalogue.entry import Entry
 from louver.catalogue.files.output_schemas import SchemaFiles
-from louver.catalogue.files.views import COMPACT, ViewFile, ViewFolder, find_mismatch, find_mismatches
+from louver.catalogue.files.views import ViewFile, ViewFolder, find_mismatch, find_mismatches
 from louver.catalogue.plan_cache import Plans
 from louver.core.projection.view import Views
 from louver.errors import InvalidView
@@ -75,9 +75,15 @@ class ToolViews:
         except InvalidView as error:
             logger.error("the views of tool %r are not used: %s", tool["name"], error)
             is_known = previous is not None and previous.is_of(tool) and previous.declared is declared
-            views = previous.views if previous is not None and is_known else Views()
+            views, default = Views(), self._default(tool["name"], file)
+            if previous is not None and is_known:
+                views, default = previous.views, previous.default_view
+            elif file is not None and file is self._shipped_file(tool["name"]):
+                default = None
             learned = self._learned_fields(tool["name"])
-            return Entry(tool, views, file=file, plans=self.plans, declared=declared, learned=learned)
+            return Entry(
+                tool, views, file=file, plans=self.plans, default_view=default, declared=declared, learned=learned
+            )
 
     def check(self, tool: dict[str, Any]) -> Entry:
         """As `entry`, but views that do not fit raise InvalidView."""
@@ -88,10 +94,10 @@ class ToolViews:
         schema = tool.get("outputSchema") if declared is None else declared.schema
         hinted, content = read_hint(tool.get("_meta"))
         sources = [hinted, self._configured.get(name, Views()), file.views if file is not None else Views()]
+        default = self._default(name, file)
         if self._hides is not None:
             # Where the whole tool is visible, views were checked already.
             views = self._visible(tool, sources)
-            default = COMPACT if file is not None and file is self._shipped_file(name) else None
             return Entry(tool, views, content, file, self.plans, default, hides_views=True)
         if file is not None and schema is not None:
             file.check(schema)
@@ -99,16 +105,18 @@ class ToolViews:
             if schema is not None and (problem := find_mismatch(views, schema)) is not None:
                 raise InvalidView(f"tool {name!r}: {problem.message}")
         merged = sources[0].joined(sources[1]).joined(sources[2])
-        if name in self._defaults and self._defaults[name] not in merged.named:
+        if default is not None and default not in merged.named:
             available = _list_views(sorted(merged.named))
-            raise InvalidView(f"tool {name!r} has no view {self._defaults[name]!r} to be its default: {available}")
-        default = COMPACT if file is not None and file is self._shipped_file(name) and COMPACT in merged.named else None
+            raise InvalidView(f"tool {name!r} has no view {default!r} to be its default: {available}")
         return Entry(
             tool, merged, content, file, self.plans, default, declared=declared, learned=self._learned_fields(name)
         )
 
     def _learned_fields(self, tool: str) -> tuple[str, ...]:
         return () if self._learned is None else self._learned(tool)
+
+    def _default(self, tool: str, file: ViewFile | None) -> str | None:
+        return self._defaults.get(tool, None if file is None else file.default)
 
     def check_names(self, tools: set[str]) -> None:
         """Raise InvalidView if views are given for a tool that does not exist; for files, only log it."""

@@ -316,8 +316,9 @@ async def test_a_default_view_is_the_compact_answer(tmp_path):
     """001 pattern 4: compact by default; `compact: false` gives all."""
     views = tmp_path / "views"
     views.mkdir()
-    (views / "find.views.json").write_text(json.dumps({"tool": "find", "views": {"brief": ["rows.id"]}}))
-    records = fixture("records", views="views", defaultViews={"find": "brief"})
+    content = {"tool": "find", "default": "brief", "views": {"brief": ["rows.id"]}}
+    (views / "find.views.json").write_text(json.dumps(content))
+    records = fixture("records", views="views")
     with serving(*config(tmp_path, {"records": records}), *ONE) as served:
         async with Client(served.url) as client:
             lean = await does(client, "call", id="find", arguments={"limit": 1})

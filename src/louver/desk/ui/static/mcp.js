@@ -47,9 +47,9 @@ export async function project(tool, projection, result) {
 }
 
 // The change that saves a view; `save` is the digest of the change that was shown.
-export async function changeView(tool, name, projection, save) {
+export async function changeView(question) {
   const headers = { "content-type": "application/json" };
-  const body = JSON.stringify({ tool, name, projection, ...(save ? { save } : {}) });
+  const body = JSON.stringify(question);
   return answer(await fetched("/ui/api/view", { method: "POST", headers, body }));
 }
 

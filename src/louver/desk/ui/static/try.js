@@ -196,21 +196,22 @@ function Answer({ tool, args, output, argument, isError, onSaved }) {
     <${Saving} whole=${output.node.bytes} kept=${kept} isEmpty=${ticks.isEmpty} />
     <${Heaviest} ticks=${ticks} />
     <${Picker} ...${{ ticks, output }} views=${views.names} />
-    ${projection !== null && html`<${Details} ...${{ tool, args, projection, argument, applied }} />`}
     ${onSaved && projection !== null && projection.mode !== "view" && html`<${SaveView} ...${{ tool, projection, onSaved }} />`}
+    ${projection !== null && html`<${Details} ...${{ tool, args, projection, argument, applied }} />`}
   </section>`;
 }
 
 // What is picked, saved as a view in the folder that the configuration names: the change is shown first.
 function SaveView({ tool, projection, onSaved }) {
   const [name, setName] = useState("");
+  const [isDefault, setDefault] = useState(false);
   const [state, setState] = useState({});
-  const key = JSON.stringify([name, projection]);
+  const key = JSON.stringify([name, isDefault, projection]);
   const { change, problem } = state.key === key ? state : {};
   const ask = async (event, save) => {
     event.preventDefault();
     try {
-      const found = await changeView(tool.name, name, projection, save);
+      const found = await changeView({ tool: tool.name, name, projection, default: isDefault, save });
       setState({ key, change: found });
       if (found.saved) onSaved();
     } catch (error) {
@@ -221,6 +222,7 @@ function SaveView({ tool, projection, onSaved }) {
     <h3>Save as view</h3>
     <div class="row">
       <label>Name <input value=${name} maxlength="64" onInput=${(event) => setName(event.currentTarget.value)} required /></label>
+      <label><input type="checkbox" checked=${isDefault} onChange=${(event) => setDefault(event.currentTarget.checked)} /> For calls that name no fields, too</label>
       <button type="submit">Show the change</button>
       ${change && !change.saved && html`<button type="button" class="primary" onClick=${(event) => ask(event, change.digest)}>Save</button>`}
     </div>
