@@ -118,7 +118,7 @@ def test_what_is_picked_is_saved_as_a_view_and_used_at_once(tab, tmp_path, monke
         call(tab, served.url, "rows")
         tab.get_by_role("checkbox", name="note", exact=True).uncheck()
         tab.get_by_label("Name", exact=True).fill("brief")
-        tab.get_by_label("For calls that name no fields, too").check()
+        tab.get_by_label("Also for calls that name no fields").check()
         tab.get_by_role("button", name="Show the change").click()
         tab.get_by_text('+    "brief": {').wait_for()
         assert list((tmp_path / "views").iterdir()) == []

@@ -11,6 +11,7 @@ import { bytesOf } from "./spans.js";
 import { Other, number, shown } from "./tree.js";
 
 const EVERYTHING = { mode: "include", fields: ["*"] };
+const NARROW = 800; // pixels, up to which the answer is below the form
 const SETTLED_MS = 150; // after the last tick, the gateway is asked
 const MOST_TEXT = 20000; // characters of a text that is shown
 const MESSAGE = "Message as it came"; // drawn once it is opened
@@ -125,7 +126,7 @@ function Tool({ tool, argument, given, onCall, onSaved }) {
   };
   const { args, text, result, output, declared, problem, isBusy } = state;
   // On a narrow screen the answer is far below.
-  useEffect(() => document.getElementById("answer")?.scrollIntoView({ block: "nearest" }), [result]);
+  useEffect(() => document.getElementById("answer")?.scrollIntoView({ block: innerWidth > NARROW ? "nearest" : "start" }), [result]);
   return html`<div class="work">
     <section class="card" aria-labelledby="call">
       <h2 id="call"><code><${Other} text=${tool.name} /></code></h2>
@@ -222,7 +223,7 @@ function SaveView({ tool, projection, onSaved }) {
     <h3>Save as view</h3>
     <div class="row">
       <label>Name <input value=${name} maxlength="64" onInput=${(event) => setName(event.currentTarget.value)} required /></label>
-      <label><input type="checkbox" checked=${isDefault} onChange=${(event) => setDefault(event.currentTarget.checked)} /> For calls that name no fields, too</label>
+      <label class="tick"><input type="checkbox" checked=${isDefault} onChange=${(event) => setDefault(event.currentTarget.checked)} /> Also for calls that name no fields</label>
       <button type="submit">Show the change</button>
       ${change && !change.saved && html`<button type="button" class="primary" onClick=${(event) => ask(event, change.digest)}>Save</button>`}
     </div>
