@@ -91,6 +91,8 @@ def test_the_heaviest_field_is_named_and_left_out(tab, page_url):
     assert tab.get_by_text("rows.note is 34 %.").is_visible()
     tab.get_by_role("button", name="Leave it out").click()
     assert tab.locator("output").text_content() == "38 of 61 bytes: 38 % saved."
+    tab.get_by_role("button", name="Put it back").click()
+    assert tab.locator("output").text_content() == "61 of 61 bytes: 0 % saved."
 
 
 def test_calls_are_remembered_and_each_message_is_shown_as_it_came(tab, page_url):
@@ -118,7 +120,7 @@ def test_what_is_picked_is_saved_as_a_view_and_used_at_once(tab, tmp_path, monke
         call(tab, served.url, "rows")
         tab.get_by_role("checkbox", name="note", exact=True).uncheck()
         tab.get_by_label("Name", exact=True).fill("brief")
-        tab.get_by_label("Also for calls that name no fields").check()
+        tab.get_by_label("The default, for calls that name no fields").check()
         tab.get_by_role("button", name="Show the change").click()
         tab.get_by_text('+    "brief": {').wait_for()
         assert list((tmp_path / "views").iterdir()) == []
@@ -326,17 +328,17 @@ def test_320_pixels_are_enough(chromium, page_url):
 
 
 def test_the_operator_sees_servers_roles_and_the_audit(tab, operator_url):
-    """Issue 42, C: *Servers*, *As*, *Saved*, *Audit*."""
+    """Issue 42, C: *Servers*, *See as*, *Savings*, *Audit*."""
     tab.goto(operator_url)
     tab.get_by_role("link", name="Servers").click()
     tab.locator(".servers li").get_by_text("Ready").wait_for()
-    tab.get_by_role("link", name="As", exact=True).click()
+    tab.get_by_role("link", name="See as", exact=True).click()
     tab.get_by_role("textbox", name="Caller").fill("role:support")
     tab.get_by_role("button", name="Show").click()
     tab.get_by_text("By rule support.").wait_for()
     assert tab.get_by_role("row", name="mail dropped").count() == 1
     assert tab.get_by_role("row", name="login seen").count() == 1
-    tab.get_by_role("link", name="Saved").click()
+    tab.get_by_role("link", name="Savings").click()
     tab.get_by_role("row", name="tracker list_issues 8 0 6,000 400 5,600").wait_for()
     tab.get_by_role("combobox", name="By").select_option("day")
     tab.get_by_role("row", name=re.compile("2026-11-02 6 ")).wait_for()
@@ -395,9 +397,9 @@ def test_axe_finds_nothing(chromium, page_url, operator_url, scheme, width):
         page.get_by_role("heading", name="Declared fields").wait_for()
         assert findings(page) == []
         page.goto(operator_url)
-        for place in ("Servers", "As", "Saved", "Audit"):
+        for place in ("Servers", "See as", "Savings", "Audit"):
             page.get_by_role("link", name=place, exact=True).click()
-            if place == "As":
+            if place == "See as":
                 page.get_by_role("button", name="Show").click()
             page.get_by_role("main").locator("table, .servers").first.wait_for()
             assert findings(page) == []

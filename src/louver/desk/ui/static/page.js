@@ -56,8 +56,8 @@ function pagesOf(about) {
   const pages = [{ place: "", title: "Try", draw: (given) => html`<${Try} ...${given} argument=${about.argument} />` }];
   if (!about?.operator) return pages;
   pages.push({ place: "servers", title: "Servers", draw: () => html`<${Servers} />` });
-  if (Object.keys(about.policies).length) pages.push({ place: "as", title: "As", draw: () => html`<${As} policies=${about.policies} />` });
-  if (about.saved) pages.push({ place: "saved", title: "Saved", draw: () => html`<${Saved} />` });
+  if (Object.keys(about.policies).length) pages.push({ place: "as", title: "See as", draw: () => html`<${As} policies=${about.policies} />` });
+  if (about.saved) pages.push({ place: "saved", title: "Savings", draw: () => html`<${Saved} />` });
   if (about.audit) pages.push({ place: "audit", title: "Audit", draw: () => html`<${Audit} />` });
   return pages;
 }

@@ -22,7 +22,12 @@ export function useTicks(output, declared) {
   return { root, off, setOff, mode, setMode, view, setView, projection, isEmpty, isExact, kept };
 }
 
-export function Saving({ whole, kept, isEmpty }) {
+// The form that saves a view stands far below the ticks; without one, what can be copied does.
+function showUse() {
+  (document.getElementById("use") ?? document.getElementById("copy")).scrollIntoView();
+}
+
+export function Saving({ whole, kept, isEmpty, canUse }) {
   const saved = whole === 0 ? 0 : 1 - kept / whole;
   // Not 100 as long as something is left.
   const percent = Math.abs(saved) > 0.99 ? Math.trunc(saved * 1000) / 10 : Math.round(saved * 100);
@@ -37,21 +42,32 @@ export function Saving({ whole, kept, isEmpty }) {
       <span class="percent">${percent > 0 ? "−" : percent < 0 ? "+" : ""}${Math.abs(percent)} %</span>
     </div>
     <progress max=${whole} value=${kept} aria-label="Share that is kept"></progress>
-    <output class="sentence" aria-live="polite">${sentence}</output>
+    <div class="head">
+      <output class="sentence" aria-live="polite">${sentence}</output>
+      ${canUse && html`<button type="button" onClick=${showUse}>Save or copy</button>`}
+    </div>
   </div>`;
 }
 
 const HEAVY = 0.2; // of an answer, from which a field is named
 
-// The heaviest field that is still ticked, with a button that leaves it out.
+// The heaviest field that is still ticked, with a button that leaves it out, and takes that back.
 export function Heaviest({ ticks }) {
   const { root, off, setOff, view } = ticks;
+  const [last, setLast] = useState(null);
   const leaves = leavesOf(root).filter((row) => !off.has(row));
   const [heaviest] = [...leaves].sort((one, other) => other.bytes - one.bytes);
-  if (view !== "" || leaves.length < 2 || heaviest.bytes < HEAVY * root.bytes) return null;
+  const isHeavy = leaves.length > 1 && heaviest.bytes >= HEAVY * root.bytes;
+  // The row stays where it is: a second click must not meet what moved up.
+  const field = isHeavy ? heaviest : off.has(last) ? last : null;
+  if (view !== "" || field === null) return null;
+  const toggle = () => {
+    setLast(field);
+    setOff(new Set(isHeavy ? [...off, field] : [...off].filter((row) => row !== field)));
+  };
   return html`<p class="row">
-    <span><code><${Other} text=${heaviest.text} /></code> is ${Math.round((100 * heaviest.bytes) / root.bytes)} %.</span>
-    <button type="button" onClick=${() => setOff(new Set([...off, heaviest]))}>Leave it out</button>
+    <span><code><${Other} text=${field.text} /></code> is ${isHeavy ? `${Math.round((100 * field.bytes) / root.bytes)} %` : "left out"}.</span>
+    <button type="button" onClick=${toggle}>${isHeavy ? "Leave it out" : "Put it back"}</button>
   </p>`;
 }
 
@@ -63,7 +79,7 @@ export function Picker({ ticks, output, views = [] }) {
       ${views.length > 0 &&
       html`<label class="view">View
         <select value=${view} onChange=${(event) => setView(event.currentTarget.value)}>
-          <option value="">–</option>
+          <option value="">none: the ticks</option>
           ${views.map((name) => html`<option value=${name} selected=${name === view}>${shown(name)}</option>`)}
         </select>
       </label>`}
@@ -72,6 +88,7 @@ export function Picker({ ticks, output, views = [] }) {
         <button type="button" onClick=${() => (setView(""), setOff(new Set(leavesOf(root))))}>None</button>
       </span>
     </div>
+    ${view === "" && html`<p class="note">Fields that the server adds later ${mode === "include" ? "are left out" : "come too"}.</p>`}
     ${root.below.length > 0
       ? html`<${Tree} root=${root} text=${output?.text} off=${off} setOff=${setOff} disabled=${view !== ""} label="Fields" />`
       : html`<p class="note">There are no fields.</p>`}`;

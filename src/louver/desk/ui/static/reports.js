@@ -127,7 +127,7 @@ export function Saved() {
   const [days, setDays] = useState("");
   const state = useAnswer("saved", days ? { by, days } : { by });
   return html`<section class="card" aria-labelledby="saved">
-    <h2 id="saved">Saved</h2>
+    <h2 id="saved">Savings</h2>
     <${Choices} choices=${["tool", "server", "view", "day"]} ...${{ by, setBy, days, setDays }} />
     <${Shown} state=${state}>
       ${({ total, rows, days }) => html`<p><strong>${number(total.savedTokens)}</strong> of ${number(total.wholeTokens)} tokens (est.) in ${number(total.calls)} calls</p>

@@ -54,7 +54,14 @@ export function Try({ tools, argument, costs, onSaved }) {
       ${found.length === 0 && html`<p class="note">No tool has that name.</p>`}
       ${calls.length > 0 && html`<${Calls} calls=${calls} onChoose=${(call) => setChosen({ ...call })} />`}
     </section>
-    ${tool ? html`<${Tool} key=${chosen} ...${{ tool, argument, onCall, onSaved }} given=${chosen.args} />` : html`<p class="card note">Choose a tool.</p>`}
+    ${tool ? html`<${Tool} key=${chosen} ...${{ tool, argument, onCall, onSaved }} given=${chosen.args} />` : html`<section class="card">
+      <h2>What does an answer cost?</h2>
+      <ol>
+        <li>Choose a tool, and call it.</li>
+        <li>Untick the fields that an agent does not need.</li>
+        <li>${onSaved ? "Save the rest as a view, or copy the request." : "Copy the request."}</li>
+      </ol>
+    </section>`}
   </div>`;
 }
 
@@ -194,7 +201,8 @@ function Answer({ tool, args, output, argument, isError, onSaved }) {
   const kept = isLocal ? ticks.kept : bytesOf(applied.kept);
   return html`<section class="card" aria-labelledby="answer">
     <h2 id="answer">${isError ? "The tool fails" : "Answer"}</h2>
-    <${Saving} whole=${output.node.bytes} kept=${kept} isEmpty=${ticks.isEmpty} />
+    ${projection === null && !ticks.isEmpty && html`<p class="note">Untick what an agent does not need; then save or copy the choice.</p>`}
+    <${Saving} whole=${output.node.bytes} kept=${kept} isEmpty=${ticks.isEmpty} canUse=${projection !== null} />
     <${Heaviest} ticks=${ticks} />
     <${Picker} ...${{ ticks, output }} views=${views.names} />
     ${onSaved && projection !== null && projection.mode !== "view" && html`<${SaveView} ...${{ tool, projection, onSaved }} />`}
@@ -219,11 +227,11 @@ function SaveView({ tool, projection, onSaved }) {
       setState({ key, problem: error.message });
     }
   };
-  return html`<form class="details" onSubmit=${(event) => ask(event)}>
+  return html`<form class="details" id="use" onSubmit=${(event) => ask(event)}>
     <h3>Save as view</h3>
     <div class="row">
       <label>Name <input value=${name} maxlength="64" onInput=${(event) => setName(event.currentTarget.value)} required /></label>
-      <label class="tick"><input type="checkbox" checked=${isDefault} onChange=${(event) => setDefault(event.currentTarget.checked)} /> Also for calls that name no fields</label>
+      <label class="tick"><input type="checkbox" checked=${isDefault} onChange=${(event) => setDefault(event.currentTarget.checked)} /> The default, for calls that name no fields</label>
       <button type="submit">Show the change</button>
       ${change && !change.saved && html`<button type="button" class="primary" onClick=${(event) => ask(event, change.digest)}>Save</button>`}
     </div>
@@ -231,7 +239,7 @@ function SaveView({ tool, projection, onSaved }) {
       ${problem && html`<p class="problem"><${Other} text=${problem} most=${600} /></p>`}
       ${change?.saved && html`<p class="ready">Saved. A model asks for it by <code>view:<${Other} text=${name} /></code>.</p>`}
     </div>
-    ${change && html`<p class="note"><${Other} text=${change.file} most=${200} /></p><pre tabindex="0">${shown(change.lines.join("\n"), MOST_TEXT)}</pre>`}
+    ${change && html`<p class="note">Change of <${Other} text=${change.file} most=${200} /></p><pre tabindex="0">${shown(change.lines.join("\n"), MOST_TEXT)}</pre>`}
   </form>`;
 }
 
@@ -250,12 +258,13 @@ function Details({ tool, args, projection, argument, applied }) {
   const { receipt, problem, kept } = applied;
   const { projectedSchema, ...rest } = receipt ?? {};
   const forms = copies(tool, args, projection, argumentOf(tool.inputSchema, argument), location.origin);
-  return html`<div class="details">
+  return html`<div class="details" id="copy">
     ${problem && html`<p class="problem" role="alert"><${Other} text=${problem} most=${600} /></p>`}
-    <${Block} title="Receipt" isOpen text=${receipt ? JSON.stringify(rest, null, 2) : ""} />
+    ${kept !== undefined && html`<${Block} title="What is kept" isOpen text=${kept} />`}
     ${projectedSchema !== undefined && html`<${Block} title="Derived schema" text=${JSON.stringify(projectedSchema, null, 2)} />`}
-    ${kept !== undefined && html`<${Block} title="What is kept" text=${kept} />`}
+    <${Block} title="Receipt" isOpen text=${receipt ? JSON.stringify(rest, null, 2) : ""} />
     <h3>Copy</h3>
+    <p class="note"><code>_meta</code> is for a program, the argument for a model, the view file for every call.</p>
     ${Object.entries(forms).map(([title, text]) => html`<${Block} key=${title} title=${title} text=${text} canCopy />`)}
   </div>`;
 }
