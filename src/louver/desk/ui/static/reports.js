@@ -132,7 +132,7 @@ export function Saved() {
     <${Shown} state=${state}>
       ${({ total, rows, days }) => html`<p><strong>${number(total.savedTokens)}</strong> of ${number(total.wholeTokens)} tokens (est.) in ${number(total.calls)} calls</p>
         <${Days} days=${days} />
-        <${Table} label="Savings" headings=${rows.length ? headingsOf(rows[0]) : []} rows=${rows.map((row) => keysOf(row).map((key) => row[key]))} />`}
+        <${Table} label="Savings, row by row" headings=${rows.length ? headingsOf(rows[0]) : []} rows=${rows.map((row) => keysOf(row).map((key) => row[key]))} />`}
     </${Shown}>
   </section>`;
 }
