@@ -70,6 +70,10 @@ class Mutant:
     what: str
 
 
+class UnsoundTestsError(Exception):
+    """Tests that fail without a fault."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run mutants and print; the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description="The power of the tests.")
@@ -79,6 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     only = None if given.only is None else [Mutant(**mutant) for mutant in json.loads(given.only.read_text("utf-8"))]
     survived: list[Mutant] = []
+    status = 0
     print(f"{'':24}{'mutants':>8}{'found':>8}{'s':>8}", flush=True)
     with TemporaryDirectory(prefix="louver-mutants-") as place:
         checkouts: SimpleQueue[Path] = SimpleQueue()
@@ -89,12 +94,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not chosen:
                 continue
             began = monotonic()
-            missed = _survivors(chosen, tests_of(folder), checkouts)
+            try:
+                missed = _survivors(chosen, tests_of(folder), checkouts)
+            except UnsoundTestsError as error:
+                print(f"{folder:24}not judged: {error}", flush=True)
+                status = 1
+                continue
             print(f"{folder:24}{len(chosen):8}{len(chosen) - len(missed):8}{monotonic() - began:8.0f}", flush=True)
             survived += missed
             if given.json is not None:
                 given.json.write_text(json.dumps(list(map(asdict, survived)), indent=1), "utf-8")
-    return 0
+    return status
 
 
 def folders() -> list[str]:
@@ -161,7 +171,8 @@ def _survivors(mutants: list[Mutant], tests: list[str], checkouts: SimpleQueue[P
     clean = checkouts.get()
     began = monotonic()
     if _fails(clean, tests, None):
-        raise SystemExit(f"these fail without a mutant: {' '.join(tests)}")
+        checkouts.put(clean)
+        raise UnsoundTestsError(f"these fail without a mutant: {' '.join(tests)}")
     limit_s = 3 * (monotonic() - began) + SLACK_S
     checkouts.put(clean)
 
@@ -204,7 +215,7 @@ def _fails(checkout: Path, tests: list[str], limit_s: float | None) -> bool:
 def _copied(place: Path) -> Path:
     """A checkout of its own, with the data beside it."""
     place.mkdir()
-    shutil.copytree(ROOT, place / "it", ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__"), symlinks=True)
+    shutil.copytree(ROOT, place / "it", ignore=shutil.ignore_patterns(".venv", "__pycache__"), symlinks=True)
     if (ROOT.parent / "shared").is_dir():
         (place / "shared").symlink_to((ROOT.parent / "shared").resolve())
     return place / "it"

@@ -83,7 +83,7 @@ WRONG = {
     "an unknown key": (
         '{"tool": "t",\n\n"view": {}}',
         3,
-        "unknown key 'view': expected one of '$schema', 'tool', 'always', 'views'; did you mean 'views'?",
+        "unknown key 'view': expected one of '$schema', 'tool', 'always', 'default', 'views'; did you mean 'views'?",
     ),
     "a doubled key": ('{"tool": "t",\n"views": {},\n"views": {}}', 3, "stands twice"),
     "a doubled view": ('{"tool": "t",\n"views": {"a": ["a"],\n"b": ["a"],\n"a": ["b"]}}', 4, "stands twice"),

@@ -14,7 +14,7 @@ async def run(each):
     else:
         transport = StdioTransport(command=each["command"], args=each["args"])
     model = OpenAIChatModel("gpt-4.1", provider=OpenAIProvider(base_url=f"{each['model']}/v1", api_key="fake"))
-    agent = Agent(model, toolsets=[MCPToolset(transport)])
+    agent = Agent(model, toolsets=[MCPToolset(transport, init_timeout=None)])
     async with agent:
         await agent.run(PROMPT)
     return {}
