@@ -76,6 +76,15 @@ def issues_with_holes(value: Json) -> Json:
     return {"items": items}
 
 
+def open_rows(value: Json) -> Json:
+    """The titles of open issues with more than three comments."""
+    return {
+        "items": [
+            {"title": issue["title"]} for issue in value["items"] if issue["state"] == "open" and issue["comments"] > 3
+        ]
+    }
+
+
 def _without(value: dict[str, Any], *names: str) -> dict[str, Any]:
     kept = value.copy()
     for name in names:

@@ -110,6 +110,60 @@ def _jq(page: Json) -> Work:
     return lambda: program.input_value(page).first()
 
 
+ROWS = "$.items[?@.state == 'open' && @.comments > 3].title"
+"""What `row_peers` ask for."""
+
+
+def row_peers(page: Json) -> list[Candidate]:
+    """A candidate for each way that selects rows, if it is installed."""
+    return [
+        Candidate(name, prepare(page), mended)
+        for name, module, prepare, mended in _ROW_PEERS
+        if find_spec(module) is not None
+    ]
+
+
+def _jsonpath_ng_rows(page: Json) -> Work:
+    from jsonpath_ng.ext import parse
+
+    find = parse(ROWS).find
+    return lambda: [match.value for match in find(page)]
+
+
+def _python_jsonpath_rows(page: Json) -> Work:
+    import jsonpath
+
+    find = jsonpath.compile(ROWS).findall
+    return lambda: find(page)
+
+
+def _titles(found: Json) -> Json:
+    """The rows of titles that are alone."""
+    return {"items": [{"title": title} for title in found]}
+
+
+def _jmespath_rows(page: Json) -> Work:
+    import jmespath
+
+    query = jmespath.compile("{items: items[?state == 'open' && comments > `3`].{title: title}}")
+    return lambda: query.search(page)
+
+
+def _jq_rows(page: Json) -> Work:
+    import jq
+
+    program = jq.compile('{items: [.items[] | select(.state == "open" and .comments > 3) | {title}]}')
+    return lambda: program.input_value(page).first()
+
+
+_ROW_PEERS: tuple[tuple[str, str, Callable[[Json], Work], Callable[[Json], Json] | None], ...] = (
+    ("jsonpath-ng", "jsonpath_ng", _jsonpath_ng_rows, _titles),
+    ("python-jsonpath", "jsonpath", _python_jsonpath_rows, _titles),
+    ("jmespath", "jmespath", _jmespath_rows, None),
+    ("jq", "jq", _jq_rows, None),
+)
+
+
 def _glom(page: Json) -> Work:
     from glom import Spec, T
 

@@ -63,8 +63,8 @@ def randoms() -> st.SearchStrategy[Random]:
 
 
 @st.composite
-def triples(draw: st.DrawFn) -> Triple:
-    """Valid triples."""
+def triples(draw: st.DrawFn, *, rows: bool = False) -> Triple:
+    """Valid triples; with `rows` most requests select some."""
     rng = draw(randoms())
     draft: Draft = rng.choice(("2020-12", "2019-09", "7"))
     schema = random_schema(rng, draft)
@@ -73,7 +73,7 @@ def triples(draw: st.DrawFn) -> Triple:
     tried = [grown(rng, schema, draft) for _ in range(4)]
     value = next((value for value in tried if valid is not None and valid(value)), None)
     assume(value is not None)
-    return Triple(draft, schema, value, random_request(rng, [value]))
+    return Triple(draft, schema, value, random_request(rng, [value], rows=rows))
 
 
 @st.composite

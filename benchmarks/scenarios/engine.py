@@ -8,6 +8,7 @@
     exclude **           one name left out at every depth; only of the tree
     github               answers of GitHub's public REST description
     peers                other libraries, asked for the same seven fields of issues
+    rows                 the titles of rows that meet a test, up to 100,000 rows
 
 Plans are warm, as they are after a few calls: see the scenario `plan` for the first.
 """
@@ -21,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import corpus, github, handwritten
 from benchmarks.measuring import Candidate, measured
 from benchmarks.payloads import ISSUES, PAYLOADS, PROFILE, ROWS, SEED, TREE
-from benchmarks.peers import peers
+from benchmarks.peers import ROWS as PEERS_ROWS
+from benchmarks.peers import peers, row_peers
 from louver import Projection, compile_projection
 from louver.core.json import compact
 
@@ -46,6 +48,7 @@ def run(setting: Setting) -> Iterator[Group]:
     yield from _exclude(setting)
     yield from _github(setting)
     yield from _peers(setting)
+    yield from _rows(setting)
 
 
 def _include(setting: Setting) -> Iterator[Group]:
@@ -104,6 +107,26 @@ def _peers(setting: Setting) -> Iterator[Group]:
         value = ISSUES.make(size)
         ways = [_louver(ISSUES, ISSUES.schema, value), _hand(ISSUES, value), *peers(value)]
         yield measured("peers", "issues", size, ways, setting.rounds)
+
+
+def _rows(setting: Setting) -> Iterator[Group]:
+    for number in (10, 1_000, 100_000):
+        value = {"items": [_row(at) for at in range(number)]}
+        size = len(compact(value))
+        if size > max(setting.most_bytes, 1_000):
+            break
+        plan = compile_projection(Projection(include=[PEERS_ROWS]))
+        ways = [
+            Candidate(HAND, partial(handwritten.open_rows, value)),
+            Candidate("louver", partial(plan, value)),
+            *(row_peers(value) if setting.peers else []),
+        ]
+        yield measured("rows", "issues", size, ways, setting.rounds)
+
+
+def _row(at: int) -> dict[str, Any]:
+    state = "closed" if at % 3 == 0 else "open"
+    return {"id": at, "title": f"t{at}", "state": state, "comments": at % 10, "user": {"login": f"u{at % 100}"}}
 
 
 def _hand(payload: Payload, value: Json) -> Candidate:

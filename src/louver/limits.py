@@ -13,6 +13,9 @@ MAX_PATH_CHARACTERS = 512
 LEARNT_AFTER = 3
 """Answers in a row without a new field, after which a tool's fields count as known."""
 
+MAX_ROW_CHARACTERS = 2_048
+"""Length of all field paths with rows in a request, or in the views of a tool: reading takes 15 us a character."""
+
 MAX_SEGMENTS = 32
 """Longest path, in segments. Bounds the recursion of every later step; advertised as `maxDepth`."""
 

@@ -43,6 +43,18 @@ async def test_the_named_fields_come_and_nothing_else(mode):
     assert not Draft202012Validator(result.schema).is_valid({**result.data, "email": "a@example.com"})
 
 
+async def test_the_rows_that_meet_a_test_come_and_no_others(mode):
+    """ROWS.md; the client cannot tell why a row is there, and checks the names."""
+    async with louver.Client(example(), mode=mode) as client:
+        whole = (await client.call_tool("list_issues", {"limit": 20})).data["issues"]
+        result = await client.call_tool("list_issues", {"limit": 20}, include=["$.issues[?@.comments > 8].number"])
+    numbers = [{"number": issue["number"]} for issue in whole if issue["comments"] > 8]
+    assert result.data == {"issues": numbers}
+    assert [row.to_wire() for row in result.receipt.rows] == [{"path": "issues", "kept": len(numbers), "of": 20}]
+    assert satisfies(result)
+    assert not Draft202012Validator(result.schema).is_valid({"issues": [{"number": 1, "title": "x"}]})
+
+
 async def test_an_exclude_and_a_view_of_the_author(mode):
     """#1704, "Three modes"."""
     server = MCPServer("profiles")
@@ -379,7 +391,7 @@ async def test_a_strict_request_is_refused_before_the_call(mode, server):
     ("options", "said"),
     [
         ({"include": ["a"], "exclude": ["b"]}, "at a time"),
-        ({"include": ["a"], "into": dict}, "at a time"),
+        ({"exclude": ["a"], "into": dict}, "at a time"),
         ({"include": "name"}, "a list of field paths"),
         ({"include": 7}, "a list of field paths"),
         ({"include": []}, "at least one"),

@@ -76,6 +76,25 @@ class Choice(BaseModel):
     other: int = Field(default=0, validation_alias=AliasChoices("other", "Other"))
 
 
+class Issue(BaseModel):
+    number: int
+
+
+class Issues(BaseModel):
+    issues: list[Issue]
+
+
+async def test_rows_are_read_as_a_type():
+    """Step 23: typed answers too."""
+    async with louver.Client(example()) as client:
+        rows = ["$.issues[?@.comments > 8].number"]
+        result = await client.call_tool("list_issues", {"limit": 20}, into=Issues, include=rows)
+        assert_type(result.data, Issues)
+        assert len(result.data.issues) == result.receipt.rows[0].kept < 20
+        with pytest.raises(louver.OutputInvalid):
+            await client.call_tool("list_issues", {"limit": 20}, into=Issues, include=["$.issues[0].title"])
+
+
 @pytest.mark.parametrize(
     ("type_", "paths"),
     [

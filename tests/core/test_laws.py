@@ -124,6 +124,18 @@ def test_equal_requests_have_one_self_contained_schema_without_annotations(tripl
     assert broken == []
 
 
+@given(triples(rows=True), randoms())
+@example(seen({"prefixItems": [{"const": 1}, {"const": 2}], "minItems": 2}, [1, 2], "include", "$[1]"), Random(0))
+@example(seen({"contains": {"const": 1}, "uniqueItems": True}, [1, 2], "exclude", "$[?@ == 1]"), Random(0))
+@example(seen({"items": {"enum": [{"a": 1}, {}]}}, [{"a": 1}, {}], "include", "$..a"), Random(0))
+@example(seen({"enum": [{"a": [1], "b": 1}]}, {"a": [1], "b": 1}, "include", "$.a[?@ == $.b]"), Random(0))
+def test_rows_are_those_of_plain_recursion_and_satisfy_a_schema_of_their_names(triple: Triple, rng: Random):
+    """ROWS.md: laws 1 and 3, and the listed schema."""
+    subject, asked, broken = ask(triple)
+    assert broken == []
+    assert list(subject.broken(asked, triple.value, rng)) == []
+
+
 @given(triples(), triples())
 def test_what_is_projected_twice_satisfies_what_is_derived_twice(triple: Triple, other: Triple):
     """PROJECTION.md, "Views": where a view has both, what it excludes is taken from what it includes."""

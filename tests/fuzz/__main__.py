@@ -42,9 +42,10 @@ def valid_values(rng: Random, subject: Subject, draft: Draft) -> list[Any]:
 class Run:
     """One run: what was counted, and what was found."""
 
-    def __init__(self, seed: int, judges: list[str]) -> None:
+    def __init__(self, seed: int, judges: list[str], rows: float = 0.5) -> None:
         self.rng = Random(seed)
         self.judges = judges
+        self.rows = rows
         self.counts: Counter[str] = Counter()
         self.found: list[dict[str, Any]] = []
 
@@ -63,7 +64,7 @@ class Run:
         self._note(example, list(subject.own()))
         earlier = None
         for _ in range(REQUESTS):
-            request = random_request(rng, values)
+            request = random_request(rng, values, rows=rng.random() < self.rows)
             example |= {"mode": request.mode, "fields": list(request.fields)}
             asked, broken = subject.asked(request, rng)
             self._note(example, broken)
@@ -128,9 +129,10 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--judge", choices=[*JUDGES, "both"], default=next(iter(JUDGES)))
+    parser.add_argument("--rows", type=float, default=0.5, help="the share of requests that select rows")
     parser.add_argument("--show", type=int, default=8, help="counter-examples printed")
     options = parser.parse_args()
-    run = Run(options.seed, list(JUDGES) if options.judge == "both" else [options.judge])
+    run = Run(options.seed, list(JUDGES) if options.judge == "both" else [options.judge], options.rows)
     start = perf_counter()
     while run.counts["pairs"] < options.pairs:
         run.schema()

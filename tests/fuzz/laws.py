@@ -1,9 +1,10 @@
 """The laws of projection and derivation, each a check of one triple.
 
+wrong       with rows, the masks keep what plain recursion keeps (`rows.py`)
 unsound     project(v) is valid under derive(S) for every valid v
 loose       a value that holds something left out is not
 relax       relax(S) accepts v and every projection of it
-again       projecting twice is projecting once
+again       projecting twice is projecting once, but for rows
 order       the order of the paths changes neither the value nor the schema
 partition   include and exclude of the same paths share no scalar, and miss none
 whole       derive(S, everything) accepts what S accepts
@@ -15,19 +16,25 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from louver.core.paths.mask import ALL, exclude_mask, include_mask
 from louver.core.paths.path import FieldPath, fold
+from louver.core.paths.rows import DEEP, Descent, Pick
 from louver.core.project import project
 from louver.core.schema.derive import derive
 from louver.core.schema.relax import relax
 
+from . import rows as reference
 from .judges import Judge, Verdict, is_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from random import Random
+
+    from louver.core.paths.mask import Mask
+    from louver.core.paths.rows import Step
 
     from .requests import Request
     from .schemas import Draft
@@ -58,12 +65,27 @@ class Asked:
         self.accepts: Verdict | None = subject.judge(self.derived.schema, "2020-12")
 
     @cached_property
+    def names(self) -> Mask | None:
+        """What an include names of each row, if no path goes to every depth."""
+        if self.request.mode == "exclude" or any(DEEP in path.steps for path in self.request.paths):
+            return None
+        return include_mask(
+            [FieldPath(steps) for path in self.request.paths for steps in product(*map(_named, path.steps))]
+        )
+
+    @cached_property
     def is_complete(self) -> bool:
         """Whether include and exclude of these paths are each other's complement.
 
         An exclude reads a wildcard that is not last more widely than an include.
         """
         return not any(path.deep or None in path.steps[:-1] for path in self.request.paths)
+
+
+def _named(step: Step) -> tuple[str | None, ...]:
+    if isinstance(step, Pick):
+        return (*step.names, *((None,) if step.rows else ()))
+    return () if isinstance(step, Descent) else (step,)
 
 
 class Subject:
@@ -111,17 +133,24 @@ class Subject:
         kept = project(value, asked.mask)
         if not asked.accepts(kept):
             yield "unsound"
-        if text(kept) != text(value) and (asked.accepts(value) or asked.accepts(restored(value, kept, rng)[0])):
+        if asked.request.has_rows:
+            if text(kept) != text(reference.kept(value, fold(asked.request.paths), asked.request.mode)):
+                yield "wrong"
+            back, is_more = restored(value, project(value, asked.names), rng) if asked.names else (value, False)
+            if is_more and asked.accepts(back):
+                yield "loose"
+        elif text(kept) != text(value) and (asked.accepts(value) or asked.accepts(restored(value, kept, rng)[0])):
             yield "loose"
         if not self.relaxed_accepts(value) or not self.relaxed_accepts(kept):
             yield "relax"
         if not self.whole_accepts(value):
             yield "whole"
-        if text(project(kept, asked.mask)) != text(kept):
+        if not asked.request.has_rows and text(project(kept, asked.mask)) != text(kept):
             yield "again"
         if json.dumps(project(value, _shuffled(asked.request, rng))) != json.dumps(kept):
             yield "order"
-        yield from _unparted(asked, value)
+        if not asked.request.has_rows:
+            yield from _unparted(asked, value)
 
     def chained(self, first: Asked, second: Asked, value: Any) -> Iterator[str]:
         """The broken laws of an include of which an exclude takes more away, as a view can ask."""

@@ -39,6 +39,10 @@ FORMS = {
     "a quoted name with a comma": (["`a,b`", "c"], Projection(include=["`a,b`", "c"])),
     "a quoted name that begins like a view": (["`view:x`"], Projection(include=["`view:x`"])),
     "a JSONPath with a comma": (["$['a,b']"], Projection(include=["$['a,b']"])),
+    "rows with commas": (
+        "$.a[0,1], $.b[?@.c == 'x, y'],e",
+        Projection(include=["$.a[0,1]", "$.b[?@.c == 'x, y']", "e"]),
+    ),
 }
 
 
@@ -62,8 +66,7 @@ WRONG = {
     "two members": ({"fields": ["id"], "view": "minimal"}, "give one of 'fields', 'exclude' and 'view'"),
     "an unknown member": ({"only": ["id"]}, "unknown key 'only'"),
     "a mode that is none": ({"mode": "INCLUDE", "fields": ["id"]}, "'mode' is one of"),
-    "a position": (["people[0].email"], "'people.email' is that of every element"),
-    "a position of JSONPath": (["$.people[0].email"], "'people.email' is that of every element"),
+    "a position": (["people[0].email"], r"path from the root: '\$.people\[0\].email'"),
     "half a list": ('["id"', "field path"),
 }
 

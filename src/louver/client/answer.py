@@ -141,7 +141,7 @@ def _projected(tool: KnownTool, requested: Projection | None, receipt: Applied, 
     _check_depth(output.value)
     ready = _plan(tool, requested, output, receipt)
     hold_plan(receipt, ready.plan)
-    if ready.plan.shaped is None and ready.plan(output.value) != output.value:
+    if ready.plan.shaped is None and not ready.plan.can_have_kept(output.value):
         raise InvalidAnswer(f"tool {tool.name!r} answers with more than was asked for, and says that it does not")
     if not _applies(ready, output.value):
         ready = _of_shape(tool, requested, output)
@@ -228,7 +228,7 @@ def _is_of(ready: ReadyPlan, receipt: Applied, value: Json) -> bool:
     """Whether a plan is the one of a receipt, and can have kept this value."""
     plan = ready.plan
     is_reported = {*plan.fields} == {*receipt.fields} and {*plan.always} == {*(receipt.always or ())}
-    if not is_reported or (plan.shaped is None and plan(value) != value):
+    if not is_reported or (plan.shaped is None and not plan.can_have_kept(value)):
         return False
     return not _applies(ready, value) or ready.validator.is_valid(value)
 

@@ -94,6 +94,7 @@ class Client:
         arguments: Mapping[str, Any] | None = None,
         *,
         into: type[T],
+        include: Paths | None = None,
         strict: bool = False,
         required: bool = False,
     ) -> ProjectedResult[T]: ...
@@ -106,6 +107,7 @@ class Client:
         arguments: Mapping[str, Any] | None = None,
         *,
         into: Any,
+        include: Paths | None = None,
         strict: bool = False,
         required: bool = False,
     ) -> ProjectedResult[Any]: ...
@@ -145,7 +147,7 @@ class Client:
             include: Paths of the fields to keep.
             exclude: Paths of the fields to leave out.
             view: The name of a view of the tool.
-            into: A type: request its fields, and return the output as a value of it.
+            into: A type: request its fields, or what `include` names, and return the output as a value of it.
             strict: Refuse the call if the tool lacks a requested field.
             required: Refuse the call, or its result, if the server does not project.
             minimize: Prune the output in the client if the server does not project; `into` always does.
@@ -189,11 +191,14 @@ class Client:
     ) -> tuple[Typed[Any] | None, Projection | None]:
         if into is None:
             typed, projection = None, requested_projection(named, strict=strict, required=required)
-        elif all(value is None for value in named.values()):
+        elif named["exclude"] is None and named["view"] is None:
             typed = await to_thread.run_sync(self._typed, into)
-            projection = typed.projection(strict=strict, required=required)
+            if named["include"] is None:
+                projection = typed.projection(strict=strict, required=required)
+            else:
+                projection = requested_projection(named, strict=strict, required=required)
         else:
-            raise InvalidProjection("one of 'include', 'exclude', 'view', 'into' at a time")
+            raise InvalidProjection("one of 'exclude', 'view', 'into' at a time")
         if projection is not None:
             await to_thread.run_sync(partial(tool.check, projection, prunes=minimize))
             if required and not tool.projects:

@@ -66,9 +66,9 @@ def hold(receipt: Applied, projection: Projection) -> None:
 
 def hold_plan(receipt: Applied, plan: Plan) -> None:
     """Refuse a receipt with other fields than the view's, or with other `always` paths than the tool's."""
-    if receipt.mode == "view" and _bare(_paths(receipt)) != _bare(map(FieldPath.parse, plan.fields)):
+    if receipt.mode == "view" and _bare(_paths(receipt)) != _bare(_parsed(list(plan.fields), "fields")):
         raise InvalidAnswer("the receipt has other fields than the view that was asked for", member="fields")
-    if _bare(_added(receipt)) != _bare(map(FieldPath.parse, plan.always)):
+    if _bare(_added(receipt)) != _bare(_parsed(list(plan.always), "always")):
         raise InvalidAnswer("the receipt adds other fields than the tool says that it always adds", member="always")
 
 
@@ -103,7 +103,7 @@ def _added(receipt: Applied) -> tuple[FieldPath, ...]:
 
 def _parsed(texts: list[str] | None, member: str, *, deep: bool = False) -> tuple[FieldPath, ...]:
     try:
-        return tuple(FieldPath.parse(text, deep=deep) for text in texts or ())
+        return tuple(FieldPath.parse(text, deep=deep, rows=True) for text in texts or ())
     except InvalidProjection:
         raise _no_receipt(member) from None
 

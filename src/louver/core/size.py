@@ -29,7 +29,10 @@ def is_larger(value: Json, most: int, mask: Mask = EVERYTHING) -> bool:
         arrays: list[list[Any]] = [part for part in alike if isinstance(part, list)]
         objects: list[dict[str, Any]] = [part for part in alike if isinstance(part, dict)]
         names = node.children
-        parts += sum(map(len, arrays)) + len(names) * len(objects)
+        weight = 1
+        for pick in node.rows:
+            weight += pick.weight
+        parts += sum(map(len, arrays)) * weight + len(names) * len(objects)
         if node.other is not NONE:
             parts += sum(map(len, objects))
         if parts > most:

@@ -21,6 +21,7 @@ from louver.core.nearest import instead, nearest
 from louver.core.projection.request import Projection
 from louver.core.size import is_larger
 from louver.errors import (
+    InvalidProjection,
     LouverError,
     SandboxCallLimit,
     SandboxOutputLimit,
@@ -182,10 +183,12 @@ class Bridge:
             raise invalid_frame()
         try:
             paths = Projection(include=[*fields]).fields
+            if any(path.has_rows for path in paths):
+                raise InvalidProjection("'project' takes names: the 'fields' of a call select rows")
         except LouverError as error:
             self._fail(number, error, None, None)
         else:
-            steps = [list(path.steps) for path in paths]
+            steps = [list(path.names) for path in paths]
             self._send(compact_bytes({"reply": number, "value": steps}))
 
     def _check_number(self, number: object) -> int:

@@ -17,6 +17,8 @@ class WireModel(msgspec.Struct, rename="camel", forbid_unknown_fields=True, froz
 def _wire(part: Any) -> Any:
     if isinstance(part, WireModel):
         return part.to_wire()
+    if isinstance(part, list) and isinstance(next(iter(cast("list[Any]", part)), None), WireModel):
+        return [each.to_wire() for each in cast("list[Any]", part)]
     if isinstance(part, dict) and any(isinstance(each, WireModel) for each in cast("dict[str, Any]", part).values()):
         return {name: _wire(each) for name, each in cast("dict[str, Any]", part).items()}
     return cast("Any", part)

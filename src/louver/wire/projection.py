@@ -13,7 +13,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
+
+import msgspec
 
 from louver.core.json import is_array, is_object
 from louver.core.projection.request import Mode, Projection
@@ -23,7 +25,7 @@ from louver.wire.model import Count, Shaped, WireModel
 from louver.wire.names import COMPACT, COMPACT_LITERAL, PROJECTION, PROJECTION_LITERAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 
 def requested(meta: object) -> tuple[Projection, str] | None:
@@ -68,9 +70,6 @@ MAX_ARGUMENT_CHARACTERS = 45
 
 _VIEW: Final = "view:"
 _FIELDS: Final = ("fields", "include")
-
-# Names between commas; a quoted name may hold a comma.
-_NAMES: Final = re.compile(r"(?:`(?:[^`]|``)*`|\['(?:[^']|'')*'\]|[^,])+")
 
 _POSITION: Final = re.compile(r"\[-?\d+\]")
 _QUOTE: Final = re.compile("[`'\"]")
@@ -124,9 +123,8 @@ def _of_names(names: list[str]) -> Projection | None:
     if not names:
         return None
     for name in names:
-        if _POSITION.search(name) and not _QUOTE.search(name) and not name.startswith("/"):
-            every = _POSITION.sub("", name).removeprefix("$").lstrip(".")
-            raise InvalidProjection(f"{name[:80]!r}: there are no positions, {every[:80]!r} is that of every element")
+        if _POSITION.search(name) and not _QUOTE.search(name) and not name.startswith(("/", "$")):
+            raise InvalidProjection(f"{name[:80]!r}: positions stand in a path from the root: '$.{name[:80]}'")
     views = [name.removeprefix(_VIEW).strip() for name in names if name.startswith(_VIEW)]
     if not views:
         return Projection(include=names)
@@ -143,8 +141,24 @@ def _names(value: object) -> list[str]:
         if not isinstance(each, str):
             message = f"every field path is a string, element {position} is not; for example ['id', 'user.login']"
             raise InvalidProjection(message, position=position)
-        found += [name for part in _NAMES.findall(each) if (name := part.strip())]
+        found += [name for part in _between_commas(each) if (name := part.strip())]
     return found
+
+
+def _between_commas(text: str) -> Iterator[str]:
+    """The parts between commas, but for those within brackets or quotes."""
+    start, depth, quote = 0, 0, ""
+    for at, character in enumerate(text):
+        if quote:
+            quote = "" if character == quote else quote
+        elif character == "`" or (depth and character in "'\""):
+            quote = character
+        elif character == "," and depth <= 0:
+            yield text[start:at]
+            start = at + 1
+        else:
+            depth += (character == "[") - (character == "]")
+    yield text[start:]
 
 
 def _parsed(argument: object) -> object:
@@ -182,6 +196,12 @@ def _few(paths: Iterable[tuple[str, str]]) -> str:
 Reason = Literal["error_result", "not_complete", "no_structured_output", "not_supported", "result_kept"]
 
 
+class RowCount(WireModel, frozen=True, kw_only=True):
+    path: str
+    kept: Annotated[int, msgspec.Meta(ge=0)]
+    of: Annotated[int, msgspec.Meta(ge=0)]
+
+
 class Applied(WireModel, frozen=True, kw_only=True):
     applied: bool = True
     mode: Mode
@@ -192,6 +212,7 @@ class Applied(WireModel, frozen=True, kw_only=True):
     shaped: Shaped | None = None  # what a view makes of what is left
     unmatched: list[str] | None = None  # paths that the tool's declared schema does not know
     suggestions: dict[str, str] | None = None  # for unmatched paths: what was meant
+    rows: list[RowCount] | None = None  # for arrays of which rows were selected: how many elements are there
     partial: bool | None = None  # something was left out: do not write this value back
     content_dropped: Count | None = None  # blocks of `content` that are not text and were dropped
     projected_schema: dict[str, Any] | bool | None = None
@@ -205,7 +226,7 @@ class NotApplied(WireModel, frozen=True, kw_only=True):
     reason: Reason
 
 
-_FOR_PROGRAMS = (*("unmatched", "suggestions", "projectedSchema", "schemaPrecision", "schemaSource"),)
+_FOR_PROGRAMS = (*("unmatched", "suggestions", "rows", "projectedSchema", "schemaPrecision", "schemaSource"),)
 
 
 def brief(receipt: dict[str, Any]) -> dict[str, Any]:

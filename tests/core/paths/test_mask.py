@@ -103,6 +103,24 @@ def nodes(root: Mask) -> int:
     return len(seen)
 
 
+def test_a_path_of_rows_is_left_out_with_what_its_tests_read():
+    """ROWS.md, "Privacy": a view that names a denied member is not told to those who may not see it."""
+    mask = exclude_mask(paths("items.secret", "other"))
+    for text, is_left_out in {
+        "$.items[?@.id == 1].title": False,
+        "$.items[?@.secret == 1].title": True,
+        "$.items[?@.id == $.other].title": True,
+        "$.items[?@.id == $.items[0].secret].title": True,
+        "$.items[?@.id == $.items[0].id].title": False,
+        "$.items[?@.a[?@.b]].secret": True,
+        "$.items['id','secret']": True,
+        "$.items['id','title'].a": False,
+        "$..secret": False,
+        "$.other[0]": True,
+    }.items():
+        assert mask.leaves_out(FieldPath.parse(text, rows=True)) == is_left_out, text
+
+
 @pytest.mark.parametrize("read", [include_mask, exclude_mask])
 def test_paths_that_make_too_many_states_are_refused(read: object):
     """PROJECTION.md: 4096 determinised mask states, counted when the request is read; ours."""

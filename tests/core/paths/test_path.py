@@ -89,11 +89,11 @@ def test_a_path_is_read_in_each_of_its_forms(text: str, steps: tuple[str | None,
         ("$.a[0]", 3),
         ("$.a[?(@.b)]", 3),
         ("$..a", 1),
-        ("$.a,b", 3),
+        ("$.a,b", 4),
         ("$.a\\b", 3),
-        ("$.`parent`", 1),
-        ("$.$.a", 1),
-        ("$.a.$", 3),
+        ("$.`parent`", 2),
+        ("$.$.a", 2),
+        ("$.a.$", 4),
     ],
 )
 def test_what_is_no_path_is_refused_with_its_position(text: str, offset: int):
@@ -108,14 +108,12 @@ def test_what_is_no_path_is_refused_with_its_position(text: str, offset: int):
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("items[0]", "no array positions"),
-        ("items[?(@.id==1)]", "no filters"),
+        ("items[0]", "behind '$.'"),
+        ("items[?(@.id==1)]", "behind '$.'"),
         ("na*", "no partial wildcards"),
         ("a.['x']", "without a dot"),
         ("**.a", "to get fields, name them from the root"),
-        ("$.héllo", "Drop the '$.'"),
-        ("$.a\\b", "Drop the '$.'"),
-        ("$.a[0]", "no positions"),
+        ("$.a[0]", "names alone"),
         ("", "write '*'"),
         ("`x", "written twice"),
     ],
@@ -196,7 +194,9 @@ def test_a_path_from_the_root_is_read_as_the_library_reads_it(rest: str):
         read = FieldPath.parse(f"$.a{rest}").steps
     except InvalidPath:
         read = None
-    assert read == _read_by_the_library(f"$.a{rest}")
+    by_library = _read_by_the_library(f"$.a{rest}")
+    # Of the RFC alone are names of other alphabets, and those that the library takes for operators.
+    assert by_library in (None, read)
 
 
 def _read_by_the_library(text: str) -> tuple[str | None, ...] | None:

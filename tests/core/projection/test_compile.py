@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fuzz.requests import random_request
 from louver import Projection, compile_projection
 from louver.core.json import compact
 from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
@@ -17,6 +18,7 @@ from louver.core.paths.path import FieldPath
 from louver.core.project import project
 from louver.core.projection.compile import FIRST_CALLS, MAX_GENERATIONS, Compiled
 from louver.limits import MAX_GENERATED_LOOPS, MAX_SEGMENTS
+from strategies import randoms
 
 NAMES = ["a", "b", "c", "d", "'+__import__('os').getcwd()+'", "{x}", "\\", "\n", "é"]
 ISSUE = {"id": 1, "title": "t", "body": "x", "user": {"login": "l", "id": 2}, "labels": [{"name": "n", "color": "c"}]}
@@ -25,6 +27,10 @@ ISSUES = {"issues": [copy.deepcopy(ISSUE) for _ in range(3)]}
 
 def include(*texts: str) -> Mask:
     return include_mask([FieldPath.parse(text) for text in texts])
+
+
+def rows(text: str) -> Mask:
+    return include_mask([FieldPath.parse(text, rows=True)])
 
 
 def exclude(*texts: str) -> Mask:
@@ -73,6 +79,72 @@ def test_an_exclude_is_the_same_in_every_form(fields: list[FieldPath], seen: lis
     compiled = Compiled(mask, {})
     for value in seen + seen:
         same(compiled, mask, value)
+
+
+@given(randoms(), st.lists(values, min_size=1, max_size=6))
+def test_rows_are_the_same_in_every_form(rng: Random, seen: list[Any]):
+    """The interpreter is the oracle."""
+    mask = random_request(rng, seen, tuple(NAMES), rows=True).mask
+    compiled = Compiled(mask, {})
+    for value in seen + seen:
+        same(compiled, mask, value)
+
+
+ROWS = [{"n": 1, "s": "x", "t": {"u": 1}}, {"n": 2, "s": "y", "t": {"u": 2}}, {"n": 3, "s": "x", "t": {"u": 3}}]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "$[?@.s == 'x' && @.n > 1].n",
+        "$[?@.s != 'x' || @.t.u <= 2].t.u",
+        "$[?@.n == 1]",
+        "$[?@.n != 1 && @.s == null].n",
+        "$[?@.s != true].n",
+        "$[?@.n && !@.x].n",
+        "$[?@.n == @.t.u || 1 == @.n].n",
+        "$[?@.n > null || @.t[?@ == 1]].n",
+    ],
+)
+def test_tests_of_members_are_part_of_generated_code(path: str):
+    """Step 23, speed: as a comprehension by hand; other values go the other ways."""
+    mask = rows(path)
+    compiled = made(mask, ROWS)
+    assert compiled.is_special
+    others: list[Any] = [True, False, None, "x", 1, 1.0, {}, [], [1]]
+    for other in others:
+        for odd in (
+            {"n": other, "s": "x", "t": {"u": 1}},
+            {"n": 1, "s": other, "t": {"u": 2}},
+            {"n": 2, "t": other},
+            other,
+        ):
+            same(compiled, mask, [*ROWS, odd])
+
+
+def test_rows_with_holes_are_part_of_generated_code():
+    """Ours: members that are missing, and elements that are no objects."""
+    mask = rows("$[?@.n > 0].t.u")
+    values = [[{"n": 1, "t": {}}, {"n": 2}, {"n": 3, "t": 7}, {"n": 4, "t": {"u": 1}}], ROWS, []]
+    compiled = made(mask, *values)
+    assert compiled.is_special
+    for value in values:
+        same(compiled, mask, value)
+
+
+@pytest.mark.parametrize("path", ["$[0].n", "$[0:2].n", "$..u"])
+def test_other_rows_stay_with_the_closures(path: str):
+    mask = rows(path)
+    compiled = made(mask, ROWS)
+    assert not compiled.is_special
+    same(compiled, mask, ROWS)
+
+
+def test_rows_of_which_each_has_fields_of_its_own_stay_with_the_closures():
+    mask = include_mask([FieldPath.parse(text, rows=True) for text in ("$[?@.n == 1].n", "$[*].s")])
+    compiled = made(mask, ROWS)
+    assert not compiled.is_special
+    assert compiled.keep(ROWS) == [{"n": 1, "s": "x"}, {"s": "y"}, {"s": "x"}]
 
 
 @pytest.mark.parametrize("mode", ["include", "exclude"])

@@ -39,7 +39,7 @@ from louver.core.schema.relax import relax, relax_any
         ),
         (
             {"type": "array", "prefixItems": [{"type": "string"}], "items": False},
-            {"type": "array", "prefixItems": [{"type": ["null", "string"]}]},
+            {"type": "array", "items": {"type": ["null", "string"]}},
         ),
         ({"type": "array", "items": {"type": "object"}}, {"type": "array", "items": {"type": "object"}}),
         (

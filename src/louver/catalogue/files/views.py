@@ -177,7 +177,7 @@ def _line_of(text: str, problem: ViewMismatch) -> int | None:
     for place in (problem.place, ("views",)):
         for spot in _values(text, place):
             try:
-                written = FieldPath.parse(spot.text, deep=True)
+                written = FieldPath.parse(spot.text, deep=True, rows=True)
             except InvalidProjection:
                 continue
             if written == problem.path:

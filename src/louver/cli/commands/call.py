@@ -145,7 +145,7 @@ def _show(result: dict[str, Any]) -> None:
             clauses = ["this answer has none of these fields"]
         for clause in clauses:
             terminal.print_stderr(clause)
-        if any("," in path for path in json.strings(receipt.get("unmatched"))):
+        if any("," in path and not path.startswith("$") for path in json.strings(receipt.get("unmatched"))):
             terminal.print_stderr("an option takes one field, and stands once for each")
 
 

@@ -28,18 +28,20 @@ MAX_AUDITED_FIELDS = 256
 
 
 def at_path(value: Json, path: FieldPath) -> Iterator[Json]:
+    """Those of a path of names and wildcards."""
     # A part, how many steps lead to it, and the arrays directly around it.
     todo: list[tuple[Json, int, int]] = [(value, 0, 0)]
+    names = path.names
     while todo:
         part, done, level = todo.pop()
-        if done == len(path.steps):
+        if done == len(names):
             yield part
         elif is_object(part):
-            name = path.steps[done]
+            name = names[done]
             found = part.values() if name is None else [part[name]] if name in part else []
             todo += [(below, done + 1, 0) for below in reversed([*found])]
         elif is_array(part) and level < MAX_ARRAY_LEVELS:
-            is_used_up = path.steps[done] is None
+            is_used_up = names[done] is None
             todo += [(below, done + is_used_up, level + 1) for below in reversed(part)]
 
 

@@ -3,10 +3,10 @@
     orders[*].total     `total` of every element of `orders`; also `orders.*.total`
     meta.`a.b`          a name that holds a dot; also meta['a.b']
     /meta/a.b           from the root (JSON Pointer); also $.meta['a.b'] (JSONPath)
+    $.orders[0:9].id    of some elements (JSONPath, `louver.core.paths.rows`), where a projection is asked for
     *, **.email         everything; `email` at any depth (only where fields are left out)
 
 Law: `FieldPath.parse(str(path)) == path` (`tests/core/paths/test_path.py`).
-No filters: they read what the answer hides.
 """
 
 from __future__ import annotations
@@ -14,28 +14,27 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
+from louver.core.paths.rows import DEEP, Pick, Step, written
 from louver.errors import InvalidPath, ProjectionLimit
-from louver.limits import MAX_PATH_CHARACTERS, MAX_SEGMENTS
+from louver.limits import MAX_PATH_CHARACTERS, MAX_ROW_CHARACTERS, MAX_SEGMENTS
 
-# A property name, or `None` for the wildcard.
-Step = str | None
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _NAME = re.compile(r"[^.\[\]*`\x00]+")
-# Without quotes, `jsonpath_ng` takes `where` and `wherenot` for operators.
-_PLAIN = re.compile(r"(?!(?:where|wherenot)\Z)[A-Za-z_][A-Za-z0-9_]*")
 _UNSENDABLE = re.compile(r"[\x00\ud800-\udfff]")
 _A_STEP = "a name, a quoted name, or '*'"
 _A_BRACKET = "'*]', ']' or a quoted name with its ']'"
-_JSONPATH = re.compile(r"""\$(?:\.(?:\*|[^\s.\[\]*'"`,|&?@()$]+)|\[(?:\*|'x*'|"x*")\])*""")
-# A step as `jsonpath_ng` reads it. That takes 0.5 ms for a path, 0.1 s: it says where it refuses one.
+# A step of names alone. `jsonpath_ng` reads it likewise, in 0.5 ms.
 _ID = r"[A-Za-z_\u4E00-\u9FA5\U0001F600-\U0001F64F][A-Za-z0-9_\-\u4E00-\u9FA5\U0001F600-\U0001F64F]*"
 _JSONPATH_STEP = re.compile(
     rf"\.(?:(?P<wild>\*)|(?P<name>(?!(?:where|wherenot)(?:[.\[]|\Z)){_ID})|(?P<number>-?\d+))(?=[.\[]|\Z)"
-    r"""|\[(?:(?P<every>\*)|'(?P<single>[^']*)'|"(?P<double>[^"]*)")\]"""
+    r"""|\[(?:(?P<every>\*)|'(?P<single>[^'\\\x00-\x1f]*)'|"(?P<double>[^"\\\x00-\x1f]*)")\]"""
 )
-_DROP_DOLLAR = "Drop the '$.': a field path needs no JSONPath"
 
+_NAMES_ALONE = re.compile(rf"(?!\$[.\[])|\$(?:{_JSONPATH_STEP.pattern})*")
 
 _HINTS = {
     "*": "There are no partial wildcards: write the whole name, or '*' alone",
@@ -55,12 +54,15 @@ class FieldPath:
     absolute: bool = False
 
     @classmethod
-    def parse(cls, text: str, *, deep: bool = False) -> FieldPath:
-        """Parse any text form; `deep` allows `**.name`. `InvalidPath` has the offset; `ProjectionLimit`: too long."""
+    def parse(cls, text: str, *, deep: bool = False, rows: bool = False) -> FieldPath:
+        """Parse any text form; `deep` allows `**.name`, `rows` a JSONPath that is more than names.
+
+        `InvalidPath` has the offset; `ProjectionLimit`: too long.
+        """
         if len(text) > MAX_PATH_CHARACTERS:
             message = f"a field path has at most {MAX_PATH_CHARACTERS} characters, this one has {len(text)}"
             raise ProjectionLimit(message, limit=MAX_PATH_CHARACTERS)
-        path = _read(text, deep)
+        path = _read(text, deep, rows)
         if len(path.steps) > MAX_SEGMENTS:
             message = f"field path {text[:40]!r}… has {len(path.steps)} segments, at most {MAX_SEGMENTS} are read"
             raise ProjectionLimit(message, limit=MAX_SEGMENTS)
@@ -70,26 +72,48 @@ class FieldPath:
         """The canonical text: dotted, quoted only where needed, wildcards as `*`."""
         if not self.steps:
             return "*"
+        if self.has_rows:
+            return f"${written(self.steps)}"
         if self.absolute:
             return _absolute(self.steps)
-        text = ".".join("*" if step is None else _quoted(step) for step in self.steps)
+        text = ".".join("*" if step is None else _quoted(step) for step in self.names)
         if self.deep:
             return f"**.{text}"
         # A first name that would be read as a pointer or a JSONPath must be quoted.
-        first = self.steps[0]
+        first = self.names[0]
         if first is not None and (first.startswith("/") or first == "$"):
             return f"`{first}`{text[len(first) :]}" if _quoted(first) == first else text
         return text
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether a step is more than a name or a wildcard."""
+        return any(isinstance(step, Pick) or step is DEEP for step in self.steps)
+
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """The steps of a path without rows."""
+        return tuple(step for step in self.steps if step is None or isinstance(step, str))
+
     def sort_key(self) -> tuple[tuple[int, str], ...]:
-        """Orders paths by code points, a wildcard before every name."""
-        return tuple((0, "") if step is None else (1, step) for step in self.steps)
+        """Orders paths by code points, a wildcard before every name, and rows behind."""
+        return tuple(
+            (0, "") if step is None else (1, step) if isinstance(step, str) else (2, str(step)) for step in self.steps
+        )
 
     def covers(self, other: FieldPath) -> bool:
         """Whether `other` is the same path, or one below it."""
         if self.deep or other.deep or self.absolute != other.absolute:
             return False
         return other.steps[: len(self.steps)] == self.steps
+
+
+def check_rows(texts: Iterable[str]) -> None:
+    """`ProjectionLimit` if there is much to read that is more than names."""
+    length = sum(len(text) for text in texts if not _NAMES_ALONE.fullmatch(text))
+    if length > MAX_ROW_CHARACTERS:
+        message = f"field paths with rows have at most {MAX_ROW_CHARACTERS} characters in all, these have {length}"
+        raise ProjectionLimit(message, limit=MAX_ROW_CHARACTERS)
 
 
 def fold(paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
@@ -103,7 +127,7 @@ def fold(paths: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str, deep: bool) -> FieldPath:
+def _read(text: str, deep: bool, rows: bool) -> FieldPath:
     if not text:
         raise InvalidPath(text, 0, "a field path", "To name everything, write '*'")
     if unsendable := _UNSENDABLE.search(text):
@@ -112,7 +136,7 @@ def _read(text: str, deep: bool) -> FieldPath:
     if text.startswith("/"):
         return FieldPath(_pointer(text), absolute=True)
     if text == "$" or text.startswith(("$.", "$[")):
-        steps = _root_or(_jsonpath(text))
+        steps = _root_or(_jsonpath(text, rows))
         return FieldPath(steps, absolute=bool(steps))
     if text.startswith("**"):
         return FieldPath((_deep(text, deep),), deep=True)
@@ -198,20 +222,24 @@ def _bracket(text: str, at: int) -> tuple[Step, int]:
             raise InvalidPath(text, len(text) if end < 0 else end + 1, f"a closing {quote}]")
         return text[at + 2 : end], end + 2
     hint = None
-    if re.match(r"\[-?[\d:,]+\]", text[at:]):
-        hint = "There are no array positions: '[*]' stands for every element"
-    elif text.startswith("[?", at):
-        hint = "There are no filters: '[*]' stands for every element"
+    if re.match(r"\[(?:-?[\d:,]+\]|\?)", text[at:]):
+        hint = "Elements are selected from the root, behind '$.': '[*]' stands for every one"
     raise InvalidPath(text, at + 1, _A_BRACKET, hint)
 
 
-def _jsonpath(text: str) -> tuple[Step, ...]:
+def _jsonpath(text: str, rows: bool) -> tuple[Step, ...]:
     steps: list[Step] = []
     at = 1
     while at < len(text):
         found = _JSONPATH_STEP.match(text, at)
-        if found is None or "\\" in found[0]:
-            raise _refused_jsonpath(text)
+        if found is None:
+            # Imported here: the parser costs 40 ms to import.
+            from louver.core.paths.jsonpath import read
+
+            read_steps = read(text)
+            if not rows and FieldPath(read_steps).has_rows:
+                raise InvalidPath(text, at, "'.name', '.*', ['name'] or [*]", "Here a path has names alone")
+            return read_steps
         at = found.end()
         named = found[found.lastgroup or 0]
         is_wild = found.lastgroup in ("wild", "every")
@@ -219,38 +247,12 @@ def _jsonpath(text: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _refused_jsonpath(text: str) -> InvalidPath:
-    # Imported here: the parser costs 20 ms to import.
-    from jsonpath_ng.exceptions import JSONPathError  # pyright: ignore[reportMissingTypeStubs]
-    from jsonpath_ng.parser import parse  # pyright: ignore[reportMissingTypeStubs]
-
-    if "\\" in text:
-        return InvalidPath(text, text.index("\\"), "a name without a backslash", _DROP_DOLLAR)
-    # This pattern decides which forms are accepted, with quoted names blanked out; the library accepts more.
-    blotted = re.sub(r"'[^']*'|\"[^\"]*\"", lambda name: name[0][0] + "x" * (len(name[0]) - 2) + name[0][0], text)
-    read = _JSONPATH.match(blotted)
-    if read is None or read.end() < len(text):
-        hint = f"There are no positions, slices, filters, unions or functions. {_DROP_DOLLAR}"
-        return InvalidPath(text, read.end() if read else 0, "'.name', '.*', ['name'] or [*]", hint)
-    offset = len(text)
-    try:
-        parse(text)
-    except JSONPathError as error:
-        offset = min(int(found.group(1)) if (found := re.search(r"(?:col |:)(\d+)", str(error))) else offset, offset)
-    return InvalidPath(text, offset, "a name that JSONPath can write", _DROP_DOLLAR)
-
-
 def _absolute(steps: tuple[Step, ...]) -> str:
-    if None not in steps:
-        return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps if step is not None)
-    # Only JSONPath has both a root and wildcards; it cannot write a name with both quotes.
-    return "$" + "".join("[*]" if step is None else _bracketed(step) for step in steps)
-
-
-def _bracketed(name: str) -> str:
-    if _PLAIN.fullmatch(name):
-        return f".{name}"
-    return f'["{name}"]' if "'" in name else f"['{name}']"
+    names = [step for step in steps if isinstance(step, str)]
+    if len(names) == len(steps):
+        return "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
+    # Only JSONPath has both a root and wildcards.
+    return f"${written(steps)}"
 
 
 def _quoted(name: str) -> str:

@@ -77,7 +77,7 @@ def twinned(mask: Mask, out: Mask = NONE) -> Mask:
 
 def keyed(paths: Iterable[FieldPath]) -> tuple[FieldPath, ...]:
     return tuple(
-        FieldPath(tuple(None if step is None else key_of(step) for step in path.steps), path.deep) for path in paths
+        FieldPath(tuple(None if step is None else key_of(step) for step in path.names), path.deep) for path in paths
     )
 
 
@@ -88,7 +88,7 @@ def with_twins(paths: Iterable[FieldPath], names: Iterable[str]) -> tuple[FieldP
         twins.setdefault(key_of(name), set()).add(name)
     found: dict[FieldPath, None] = {}
     for path in paths:
-        choices = [[None] if step is None else sorted(twins.get(key_of(step), set()) | {step}) for step in path.steps]
+        choices = [[None] if step is None else sorted(twins.get(key_of(step), set()) | {step}) for step in path.names]
         for steps in product(*choices):
             found[FieldPath(steps, path.deep)] = None
             if len(found) > MAX_TWIN_PATHS:

@@ -291,7 +291,7 @@ def _denied_twice(fields: Fields, wrapper: str) -> Fields:
 
 
 def _reaches(mask: Mask, path: FieldPath, node: Mask) -> bool:
-    for step in path.steps:
+    for step in path.names:
         if mask is node:
             return True
         mask = mask.other if step is None else mask.child(step)

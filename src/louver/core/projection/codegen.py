@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from louver.core.paths.mask import ALL, NONE, Mask
+from louver.core.paths.predicate import RowTest
 from louver.core.schema import type_bounds
 from louver.limits import MAX_GENERATED_DEPTH, MAX_GENERATED_LINES, MAX_GENERATED_LOOPS
 
@@ -27,11 +28,17 @@ class NotSpecial(Exception):
 
 
 def generated(
-    order: Mapping[Mask, tuple[str, ...]], shape: Shape, unexpected: Callable[[Json], Json]
+    order: Mapping[Mask, tuple[str, ...]], shape: Shape, unexpected: Callable[[Json], Json], *, is_first: bool = True
 ) -> Callable[[Json], Json]:
-    """Compile the function for one shape; other values go to `unexpected`. `NotSpecial`: deep, wide or wildcards."""
-    source = _Source(order).function(shape)
+    """Compile the function for one shape; other values go to `unexpected`. `NotSpecial`: deep, wide or wildcards.
+
+    `is_first`: tests of rows expect what they read in each row.
+    """
+    writer = _Source(order, is_first)
+    source = writer.function(shape)
     names: dict[str, Any] = {
+        **writer.of_tests,
+        "root": None,
         "unexpected": _unexpected,
         "missing": object(),
         "errors": (LookupError, TypeError, AttributeError),
@@ -46,8 +53,10 @@ def _unexpected() -> Any:
 
 
 class _Source:
-    def __init__(self, order: Mapping[Mask, tuple[str, ...]]) -> None:
+    def __init__(self, order: Mapping[Mask, tuple[str, ...]], is_first: bool) -> None:
         self._order = order
+        self._is_first = is_first
+        self.of_tests: dict[str, Any] = {}
         self._lines: list[str] = []
         self._names = 0
         self._parts = 0
@@ -94,11 +103,12 @@ class _Source:
         if shape.kinds == type_bounds.ARRAY:
             # Only an array needs a class check: a value that is not an object fails by itself.
             first, bound = self._bound(source, clauses)
-            if shape.elements is None:
+            if shape.elements is None and not shape.mask.rows:
                 return f"({bound} if {first}.__class__ is list else unexpected())"
             element, inner = self._name(), list[str]()
-            kept = self._expression(shape.elements, element, depth + 1, inner)
-            loop = f"for {element} in {bound}{''.join(inner)}"
+            test = self._test(shape.mask, element)
+            kept = element if shape.elements is None else self._expression(shape.elements, element, depth + 1, inner)
+            loop = f"for {element} in {bound}{test}{''.join(inner)}"
             return f"([{kept} {loop}] if {first}.__class__ is list else unexpected())"
         children = self._children(shape.mask)
         self._parts += len(children)
@@ -112,6 +122,16 @@ class _Source:
             kept = value if below is ALL else self._expression(shape.members[member], value, depth + 1, clauses)
             parts.append(f"{member!r}: {kept}")
         return "{" + ", ".join(parts) + "}"
+
+    def _test(self, mask: Mask, element: str) -> str:
+        """The clause of a loop that only rows of a test pass; empty where all elements do."""
+        if not mask.drops:
+            return ""
+        if len(mask.rows) == 1 and mask.elems[0] is NONE and len(mask.rows[0].rows) == 1:
+            [test] = mask.rows[0].rows
+            if isinstance(test, RowTest):
+                return f" if {test.source(element, self.of_tests, is_expected=self._is_first)}"
+        raise NotSpecial
 
     def _bound(self, source: str, clauses: list[str] | None) -> tuple[str, str]:
         """An expression bound to a name: how to write it the first time, and after that."""
@@ -194,12 +214,17 @@ class _Source:
                 self._member(shape, member, below, value, target, indent + 1)
 
     def _elements(self, shape: Shape, value: str, target: str, indent: int) -> None:
+        element, kept = self._name(), self._name()
+        if test := self._test(shape.mask, element):
+            value = f"[{element} for {element} in {value}{test}]"
         if shape.mask.elem is NONE:
             self._line(indent, f"{target} = []")
         elif shape.elements is None:
-            self._line(indent, f"{target} = [] if not {value} else unexpected()")
+            self._line(
+                indent,
+                f"{target} = {value}" if shape.mask.elem is ALL else f"{target} = [] if not {value} else unexpected()",
+            )
         else:
-            element, kept = self._name(), self._name()
             self._line(indent, f"{target} = []")
             self._line(indent, f"for {element} in {value}:")
             self._loops += 1
@@ -208,4 +233,10 @@ class _Source:
             self._statements(shape.elements, element, kept, indent + 1)
             self._loops -= 1
             missing = not (shape.mask.exclude or self._is_plain(shape.elements))
-            self._line(indent + 1, f"{target}.append({f'None if {kept} is missing else {kept}' if missing else kept})")
+            if missing and test:
+                self._line(indent + 1, f"if {kept} is not missing:")
+                self._line(indent + 2, f"{target}.append({kept})")
+            else:
+                self._line(
+                    indent + 1, f"{target}.append({f'None if {kept} is missing else {kept}' if missing else kept})"
+                )

@@ -44,9 +44,12 @@ class Compiled:
     """`project(value, mask, order)` as a function of the value, in its current form: `keep`."""
 
     def __init__(self, mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> None:
+        self.reads_root = any(pick.reads_root for node in mask.nodes() for pick in node.rows)
         walk = closures(mask, order)
 
         def general(value: Json) -> Json:
+            if self.reads_root:
+                return project(value, mask, order)
             try:
                 return walk(value)
             except RecursionError:
@@ -57,7 +60,7 @@ class Compiled:
         self._calls = 0
         self._generations = 0
         # A mask that keeps all or nothing has nothing to learn.
-        self.keep: Callable[[Json], Json] = self._first if mask.is_inner else general
+        self.keep: Callable[[Json], Json] = self._first if mask.is_inner and not self.reads_root else general
 
     @property
     def is_special(self) -> bool:
@@ -91,7 +94,7 @@ class Compiled:
             self._shape.doubt()
             otherwise = self._general
         with suppress(NotSpecial):
-            self.keep = generated(self._order, self._shape, otherwise)
+            self.keep = generated(self._order, self._shape, otherwise, is_first=self._generations == 1)
 
 
 def _size(value: Json) -> int:
@@ -118,7 +121,9 @@ def closures(mask: Mask, order: Mapping[Mask, tuple[str, ...]]) -> Callable[[Jso
 
     def keep(value: Json) -> Json:
         kept = node(value, 0)
-        return None if kept is _MISSING else kept
+        if kept is _MISSING:
+            return emptied(value) if mask.is_sparse else None
+        return kept
 
     return keep
 
@@ -172,10 +177,10 @@ class _Closures:
                 return elements(value, level + 1)
             return None if value is None else _MISSING
 
-        return keep
+        return (lambda value, level: keep(value, level) or _MISSING) if mask.is_sparse else keep
 
     def _excluding(self, mask: Mask) -> Callable[[Json, int], Any]:
-        if mask.other is mask.elem is mask and all(node is NONE for node in mask.children.values()):
+        if mask.other is mask.elem is mask and not mask.rows and all(node is NONE for node in mask.children.values()):
             return _excluding_everywhere(frozenset(mask.children))
         members = self._others(mask)
         elements = self._elements(mask)
@@ -238,7 +243,24 @@ class _Closures:
 
         return keep
 
+    def _rows(self, mask: Mask) -> Callable[[list[Any], int], list[Any]]:
+        below = {node: self._below(node) for node in mask.of_elements if node is not NONE}
+
+        def keep(value: list[Any], level: int) -> list[Any]:
+            kept: list[Any] = []
+            for element, node in mask.each(value, None):
+                if node in below:
+                    part_of = below[node]
+                    part = element if part_of is None else part_of(element, level)
+                    if part is not _MISSING:
+                        kept.append(part)
+            return kept
+
+        return keep
+
     def _elements(self, mask: Mask) -> Callable[[list[Any], int], list[Any]]:
+        if mask.drops:
+            return self._rows(mask)
         if mask.elem is NONE:
             return lambda value, level: []
         if mask.elem is ALL:

@@ -54,7 +54,7 @@ def plan_cost(projection: Projection, views: Views, objects: int) -> int:
 
 def _cost(objects: int, include: Sequence[FieldPath], exclude: Sequence[FieldPath]) -> int:
     paths = (*include, *exclude)
-    wildcards = sum(path.steps.count(None) + path.deep for path in paths)
+    wildcards = sum(sum(not isinstance(step, str) for step in path.steps) + path.deep for path in paths)
     steps = wildcards + sum(len(path.steps) for path in paths)
     reading = objects * ((_WALKED if wildcards else _COPIED) + wildcards + len(paths))
     return 1 + reading + steps * (_STEP if objects else _STEP_WITHOUT_SCHEMA) + _states(include, exclude, wildcards)

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from louver.core.cached import cached_property
-from louver.core.json import Json, Schema, is_object
+from louver.core.json import Json, Schema, is_array, is_object
+from louver.core.paths.find import at_path
 from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
 from louver.core.paths.path import FieldPath
+from louver.core.paths.rows import DEEP
 from louver.core.project import project
 from louver.core.projection.compile import Compiled
 from louver.core.projection.view import View, Views
@@ -80,6 +83,9 @@ class Plan:
         self.is_wrapped = unwrapped is not None
         self._wrapper_plan = wrapper_plan
         self._masks = _masks(include, exclude, always) if like is None else like._masks
+        self.has_rows = any(path.has_rows for path in (*include, *exclude))
+        # What rows are left out of is the whole value, so these go first.
+        self._in_turn = self._masks[::-1] if any(path.has_rows for path in exclude) else self._masks
         # Masks of their own: in one, paths with wildcards would make many more states.
         self._wrapper_masks = [_wrapper_mask(in_wrapper_too)] if in_wrapper_too else []
         if exclude:
@@ -93,7 +99,7 @@ class Plan:
         if include and source is not None and like is None:
             self._order = known_fields.order(source, self._masks[0])
         if like is None:
-            masks = [*self._wrapper_masks, *self._masks]
+            masks = [*self._wrapper_masks, *self._in_turn]
             self._keeper = _keeper(masks, self._order, self._reshaping, wrapped=self.is_wrapped)
         else:
             self._keeper = like._keeper
@@ -131,6 +137,23 @@ class Plan:
         """Whether projection looks at more than `most` parts of a value."""
         is_one = len(self._masks) == 1 and not self._wrapper_masks and self._reshaping is None
         return is_larger(value, most, self._masks[0]) if is_one else is_larger(value, most)
+
+    def can_have_kept(self, value: Json) -> bool:
+        """Whether a value holds no more than is kept of any; of rows nobody can tell why they are there."""
+        return self.has_rows or self(value) == value
+
+    def row_counts(self, value: Json, kept: Json) -> dict[str, tuple[int, int]]:
+        """For each path of names to arrays of which rows are selected: how many elements are kept, and were there."""
+        counts: dict[str, tuple[int, int]] = {}
+        for path in (*self._include, *self._exclude) if self._reshaping is None else ():
+            names = tuple(takewhile(lambda step: isinstance(step, str), path.steps))
+            if path.has_rows and path.steps[len(names)] is not DEEP:
+                at = FieldPath(names)
+                left, all_of = (
+                    sum(len(part) for part in at_path(each, at) if is_array(part)) for each in (kept, value)
+                )
+                counts[str(at)] = left, all_of
+        return counts
 
     @property
     def is_generated(self) -> bool:
@@ -211,7 +234,7 @@ class Plan:
             return self._reshaping.seen(self._source)
         schema: Schema = True if self._source is None else self._source
         precision: Precision = "shape" if self._source is None else "exact"
-        for mask in (*self._wrapper_masks, *self._masks):
+        for mask in (*self._wrapper_masks, *self._in_turn):
             derived = derive(schema, mask, wrapped=self.is_wrapped)
             schema = derived.schema
             precision = derived.precision if precision == "exact" else precision
@@ -254,8 +277,8 @@ class Plan:
             mask, key = self._masks[0], list[tuple[int, str]]()
             for step in path.steps:
                 names = self._order.get(mask, ())
-                key.append((names.index(step) if step in names else -1, step or ""))
-                mask = mask.other if step is None else mask.child(step)
+                key.append((names.index(step) if isinstance(step, str) and step in names else -1, str(step or "")))
+                mask = mask.child(step) if isinstance(step, str) else mask.other if step is None else mask.elem
             return key
 
         return sorted(self._include, key=position)
@@ -291,10 +314,10 @@ class _Chain:
 
     def keep(self, value: Json) -> Json:
         if not self.is_wrapped:
-            return self._below(value)
+            return self._below(value, value)
         if is_object(value) and WRAPPER in value and (len(value) == 1 or NONE in self._masks):
             # The wrapper stays, whatever is left of its value.
-            return {WRAPPER: self._below(value[WRAPPER])}
+            return {WRAPPER: self._below(value[WRAPPER], value)}
         for mask in self._masks:
             value = project(value, mask, self._order)
         return value
@@ -303,9 +326,12 @@ class _Chain:
     def is_special(self) -> bool:
         return all(keeper.is_special for keeper in self.keepers)
 
-    def _below(self, value: Json) -> Json:
-        for keeper in self.keepers:
-            value = keeper.keep(value)
+    def _below(self, value: Json, whole: Json) -> Json:
+        for keeper, mask in zip(self.keepers, self._masks, strict=True):
+            if keeper.reads_root and self.is_wrapped:
+                value = project(value, mask.child(WRAPPER), self._order, whole)
+            else:
+                value = keeper.keep(value)
         return value
 
 
@@ -364,7 +390,7 @@ class _Unwrapped:
         """The names on which it depends how paths are read."""
         select = self.view.shaping.select
         paths = (*self.view.include, *self.always, *(() if select is None else (select.at,)))
-        return frozenset(path.steps[0] for path in paths if path.steps and path.steps[0] is not None)
+        return frozenset(path.steps[0] for path in paths if path.steps and isinstance(path.steps[0], str))
 
 
 def compile_beside_text(projection: Projection, views: Views, wrapper: str, names: frozenset[str]) -> Plan:
@@ -415,7 +441,7 @@ def _beside(
 
 
 def _may_reach_wrapper(path: FieldPath) -> bool:
-    return not path.steps or path.steps[0] in (None, WRAPPER)
+    return not path.steps or not isinstance(path.steps[0], str) or path.steps[0] == WRAPPER
 
 
 def _added(always: tuple[FieldPath, ...], include: tuple[FieldPath, ...]) -> tuple[FieldPath, ...]:

@@ -42,8 +42,9 @@ class Shape:
             if self.elements is None:
                 self.elements = Shape(self.mask.elem)
             step = 1 if most is None else max(1, len(value) // most)
-            for element in value[::step]:
-                self.elements.learn(element, most)
+            for element, below in self.mask.each(value[::step], None):
+                if below is self.mask.elem:
+                    self.elements.learn(element, most)
 
     def doubt(self) -> None:
         """From now on, no member is certain."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from louver.core.json import is_object
-from louver.core.paths.path import FieldPath, fold
+from louver.core.json import is_object, strings
+from louver.core.paths.path import FieldPath, check_rows, fold
 from louver.core.shaping.options import KEYS, Shaping
 from louver.errors import InvalidPath, InvalidView, ProjectionLimit, UnknownView
 
@@ -51,6 +51,7 @@ class Views:
         """The views of their JSON form; `InvalidView` for another form, too many, or unknown or circular `extends`."""
         if len(views) > MAX_VIEWS:
             raise InvalidView(f"a tool has at most {MAX_VIEWS} views; these are {len(views)}")
+        check_rows(part for view in views.values() for part in _texts(view))
         written = {name: _written(name, view) for name, view in views.items()}
         named = {name: _flattened(name, written, ()) for name in written}
         shaping = sum(bool(view.shaping) for view in named.values())
@@ -114,6 +115,12 @@ class _Written:
     extends: str | None
 
 
+def _texts(view: Json) -> list[str]:
+    """What may be field paths of a view."""
+    lists: list[Any] = [*view.values()] if is_object(view) else [view]
+    return [text for each in lists for text in strings(each)]
+
+
 def _written(name: str, view: Json) -> _Written:
     parts: Json = view
     if isinstance(view, list | tuple):
@@ -143,7 +150,7 @@ def _paths(view: str, keyword: str, texts: Json, *, deep: bool) -> tuple[FieldPa
         if not isinstance(text, str):
             raise InvalidView(f"view {view!r}: {keyword!r} is a list of field paths, each a string")
         try:
-            paths.append(FieldPath.parse(text, deep=deep))
+            paths.append(FieldPath.parse(text, deep=deep, rows=keyword != "always"))
         except (InvalidPath, ProjectionLimit) as error:
             raise InvalidView(f"view {view!r}: {error.message}") from None
     return tuple(paths)

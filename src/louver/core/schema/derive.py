@@ -18,7 +18,7 @@ from louver.core.project import project
 from louver.core.schema import type_bounds
 from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.carry_over import CarryOver
-from louver.core.schema.combine import both, or_null, typed
+from louver.core.schema.combine import both, either, or_null, typed
 from louver.core.schema.definitions import COMBINING, Definitions
 from louver.core.schema.keywords import CLOSING, IN_PLACE, RULES, Here, duty
 from louver.core.schema.patterns import Patterns
@@ -136,10 +136,11 @@ class Derivation:
             out["properties"] = {name: self.shape(below) for name, below in named.items()}
         if mask.other is not ALL:
             out["additionalProperties"] = self.shape(mask.other)
-        if mask.elem is NONE:
+        left = [self.shape(each) for each in mask.of_elements if each is not NONE]
+        if not left:
             out["maxItems"] = 0
-        elif mask.elem is not ALL:
-            out["items"] = self.shape(mask.elem)
+        elif ALL not in mask.of_elements:
+            out["items"] = either(left)
         return out
 
     def _wrapper(self, root: Place, mask: Mask) -> Schema:

@@ -95,6 +95,8 @@ class Here:
     def survives(self, name: str) -> bool:
         """Whether a member, if a value has it, is surely kept."""
         mask = self.mask.child(name)
+        if mask.is_sparse:
+            return False
         if not mask.is_inner or mask.exclude:
             return mask is not NONE
         admitted = type_bounds.ANY
@@ -113,7 +115,9 @@ def _type(here: Here) -> Keywords:
 
 
 def _values(here: Here) -> Keywords:
-    """What is left of a listed value is what is left of one of the listed values."""
+    """What is left of a listed value is what is left of one of the listed values, unless tests read what is around."""
+    if any(pick.reads_root for node in here.mask.nodes() for pick in node.rows):
+        return {}
 
     def left(value: Json) -> Json:
         here.walk.weigh(value)
@@ -272,9 +276,11 @@ def _member_names(here: Here) -> Keywords:
 
 
 def _elements(here: Here) -> Keywords:
-    """Elements keep their positions, so each satisfies what is left of its schema."""
+    """Elements keep their positions, so each satisfies what is left of its schema; rows do not."""
     if (not here.closes and here.words.keys().isdisjoint(_ELEMENTS)) or not here.admits(type_bounds.ARRAY):
         return {}
+    if here.mask.drops:
+        return _rows(here)
     mask = here.mask.elem
     if mask is NONE:
         return {"maxItems": 0}
@@ -288,14 +294,24 @@ def _elements(here: Here) -> Keywords:
     return out
 
 
+def _rows(here: Here) -> Keywords:
+    """Each row that is left satisfies what is left of the schema at some position, under one of the masks of rows."""
+    places = [*here.place.below("prefixItems"), *(here.place.below("items") or [here.place.at(True)])]
+    masks = [mask for mask in here.mask.of_elements if mask is not NONE]
+    schema = either([here.walk.at(place, mask, here.closes) for place in places for mask in masks])
+    return {"maxItems": 0} if schema is False else {} if schema is True else {"items": schema}
+
+
 def _lengths(here: Here) -> Keywords:
-    """Arrays keep their lengths, unless all elements are left out."""
+    """Arrays keep their lengths, unless all elements are left out, or some."""
+    if here.mask.drops:
+        return _kept(here, "maxItems")
     return {} if here.mask.elem is NONE else _kept(here, "minItems", "maxItems")
 
 
 def _contained(here: Here) -> Keywords:
     """An element that counted still counts; others may have become like it, so there is no upper bound."""
-    if here.mask.elem is NONE:
+    if here.mask.elem is NONE or here.mask.drops:
         return {}
     out = _kept(here, "minContains")
     for place in here.place.below("contains"):
@@ -305,7 +321,7 @@ def _contained(here: Here) -> Keywords:
 
 def _unique(here: Here) -> Keywords:
     """Projection can make different elements equal, unless it keeps them whole."""
-    return _kept(here, "uniqueItems") if here.mask.elem is ALL else {}
+    return _kept(here, "uniqueItems") if {*here.mask.of_elements} - {NONE} == {ALL} else {}
 
 
 def _all_of(here: Here) -> Schema:

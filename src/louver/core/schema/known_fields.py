@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from louver.core.json import is_object
 from louver.core.paths.mask import NONE, Mask
 from louver.core.paths.path import FieldPath
+from louver.core.paths.rows import DEEP, Pick
 from louver.core.schema import type_bounds
 from louver.core.schema.applicators import MEMBERS
 from louver.core.schema.budget import OverBudget, StepBudget
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from louver.core.json import Schema
+    from louver.core.paths.predicate import Query
+    from louver.core.paths.rows import Step
     from louver.core.schema.references import Place
 
 MAX_COMPARING = 2_000_000
@@ -101,7 +104,9 @@ class _Reader:
         spot = self._root
         for index, step in enumerate(path.steps):
             around = self._through_arrays(spot)
-            below = self._any_below(spot) if step is None else self._named(around, step)
+            if step is DEEP:
+                return path
+            below = self._below(spot, around, step)
             if step is None and exclude and index < len(path.steps) - 1:
                 # An exclude's wildcard looks through arrays, and may also take no step.
                 below = [*self._any_below(around), *spot]
@@ -109,6 +114,25 @@ class _Reader:
                 return self._meant(path, index, around, len(around) > len(spot))
             spot = self._spot(below)
         return path
+
+    def _below(self, spot: tuple[Place, ...], around: tuple[Place, ...], step: Step) -> list[Place]:
+        """What a step leads to; empty if it leads nowhere, or one of its names or tests does."""
+        if not isinstance(step, Pick):
+            return self._named(around, step) if isinstance(step, str) else self._any_below(spot)
+        named = [self._named(around, name) for name in step.names]
+        rows = self._elements(spot) if step.rows else []
+        for query in (query for test in step.tests for query in test.queries):
+            if not self._leads(self._root if query.from_root else self._spot(rows), query):
+                return []
+        return [*rows, *(place for each in named for place in each)] if all(named) else []
+
+    def _leads(self, spot: tuple[Place, ...], query: Query) -> bool:
+        for step in query.steps:
+            below = self._below(spot, self._through_arrays(spot), step)
+            if not below:
+                return False
+            spot = self._spot(below)
+        return True
 
     def order(self, root: Mask) -> dict[Mask, tuple[str, ...]]:
         found: dict[Mask, tuple[str, ...]] = {}
@@ -122,8 +146,7 @@ class _Reader:
             names = sorted(mask.children, key=lambda name: (rank.get(name, len(rank)), name))
             found[mask] = tuple(names)
             todo.extend((mask.child(name), self._spot(self._named(around, name))) for name in reversed(names))
-            if mask.elem is not mask:
-                todo.append((mask.elem, self._spot(self._elements(spot))))
+            todo.extend((each, self._spot(self._elements(spot))) for each in mask.of_elements if each is not mask)
             if mask.other is not NONE:
                 todo.append((mask.other, self._spot(self._any_below(spot))))
         return found
@@ -200,7 +223,7 @@ class _Reader:
     def _meant(self, path: FieldPath, index: int, around: tuple[Place, ...], is_array: bool) -> FieldPath | None:
         """The path with its unknown step repaired: a wildcard for a position, or the nearest name."""
         step, before, after = path.steps[index], path.steps[:index], path.steps[index + 1 :]
-        if step is None:
+        if not isinstance(step, str):
             return None
         if step.isdigit() and is_array:
             return FieldPath((*before, None, *after))
@@ -212,7 +235,7 @@ class _Reader:
 
     def _check_deep(self, path: FieldPath) -> FieldPath | None:
         """The same for `**.name`, which is known if any object in the schema may have the name."""
-        name = path.steps[0] or ""
+        name = path.names[0] or ""
         names: dict[str, None] = {}
         seen: set[tuple[int, int]] = set()
         todo = [self._root]

@@ -127,14 +127,11 @@ class _Relaxing:
             out[keyword] = self._at(place.below(keyword)[0])
 
     def _elements(self, place: Place, out: dict[str, Any]) -> None:
-        positions = place.below("prefixItems")
-        if positions:
-            # No `items` next to it: a client of an older draft would apply that to the positions.
-            out["prefixItems"] = [self._element(below) for below in positions]
-        else:
-            rest = place.below("items")
-            if rest:
-                out["items"] = self._element(rest[0])
+        # Rows may be left out, so each can stand at every position.
+        positions, rest = place.below("prefixItems"), place.below("items")
+        items = either([self._element(below) for below in (*positions, *rest)]) if rest else True
+        if items is not True:
+            out["items"] = items
 
 
 _DEFINITIONS = "#/$defs/"

@@ -100,7 +100,7 @@ def _picked(value: Json, members: Mapping[str, MemberSource], level: int) -> Jso
         return None
     picked: dict[str, Any] = {}
     for name, source in members.items():
-        found = _found(value, source.path.steps, 0)
+        found = _found(value, source.path.names, 0)
         if found is not _MISSING:
             by = source.shortening
             picked[name] = found if by is None else shorten(found, by)

@@ -78,7 +78,7 @@ class _Selection(Derivation):
         properties: dict[str, Schema] = {}
         required: list[str] = []
         for name, source in self._members.items() if admitted & type_bounds.OBJECT else ():
-            steps = source.path.steps
+            steps = source.path.names
             found = self._in_object(place, steps, source)
             if found is not False:
                 properties[name] = found

@@ -202,7 +202,7 @@ class PageApi:
         if output is None:
             raise InvalidInput("'result': expected structured content, or one text with JSON")
         kept = await apply_projection(entry, projection, output)
-        wire = receipt(kept.ready_plan, projection, kept.is_partial, 0).to_wire()
+        wire = receipt(kept.ready_plan, projection, kept.is_partial, 0, kept.rows).to_wire()
         return {"receipt": wire, "kept": await in_thread(lambda: compact(kept.value))}
 
     async def _view(self, exchange: HttpExchange) -> Json:

@@ -16,7 +16,7 @@ from louver.core.schema.infer import infer
 from louver.core.size import is_larger
 from louver.limits import MAX_ON_LOOP, MAX_PLAN_COST_ON_LOOP
 from louver.wire.model import Shaped
-from louver.wire.projection import Applied
+from louver.wire.projection import Applied, RowCount
 
 if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
@@ -33,6 +33,7 @@ class KeptValue:
     ready_plan: ReadyPlan  # the plan and its schema
     is_valid: bool  # the value satisfies the projected schema
     is_partial: bool  # something was left out
+    rows: tuple[RowCount, ...]  # of arrays of which rows are selected
 
 
 async def apply_projection(
@@ -86,7 +87,9 @@ class _Application:
 
     def validated(self, value: Json) -> KeptValue:
         by = self._ready or self._inferred(value)
-        return KeptValue(value, by, by.validator.is_valid(value), is_partial=value != self._output.value)
+        whole = self._output.value
+        rows = _row_counts(by.plan, whole, value) if by.plan.has_rows else ()
+        return KeptValue(value, by, by.validator.is_valid(value), value != whole, rows)
 
     def _inferred(self, value: Json) -> ReadyPlan:
         has_text = self._output.seat in ("wrapped text", "text beside members")
@@ -95,7 +98,14 @@ class _Application:
         return self._entry.plan_inferred(self._projection, schema, self._wrapper, with_wrapper=has_text, plan=plan)
 
 
-def receipt(ready_plan: ReadyPlan, projection: Projection, partial: bool, dropped: int) -> Applied:
+def _row_counts(plan: Plan, value: Json, kept: Json) -> tuple[RowCount, ...]:
+    counts = plan.for_value(value).row_counts(value, kept)
+    return tuple(RowCount(path=path, kept=kept, of=number) for path, (kept, number) in counts.items())
+
+
+def receipt(
+    ready_plan: ReadyPlan, projection: Projection, partial: bool, dropped: int, rows: tuple[RowCount, ...] = ()
+) -> Applied:
     """The receipt of a projected answer; `dropped` counts the content blocks that were left out."""
     plan = ready_plan.plan
     return Applied(
@@ -107,6 +117,7 @@ def receipt(ready_plan: ReadyPlan, projection: Projection, partial: bool, droppe
         shaped=None if plan.shaped is None else msgspec.convert(plan.shaped, Shaped),
         unmatched=list(plan.unmatched) or None,
         suggestions=plan.suggestions or None,
+        rows=list(rows) or None,
         partial=partial,
         content_dropped=dropped or None,
         projected_schema=ready_plan.schema if projection.schema == "inline" else None,

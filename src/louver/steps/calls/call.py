@@ -198,10 +198,10 @@ class ProjectedCalls:
                 # The text is serialised once more for the wire: let other tasks run first.
                 await checkpoint()
         is_brief = requested.requested_by == "argument" or not recipient.is_program
-        if decision is not None and kept.ready_plan is decision.ready_plan and not dropped:
+        if decision is not None and kept.ready_plan is decision.ready_plan and not dropped and not kept.rows:
             applied = decision.receipt(partial=kept.is_partial, is_brief=is_brief)
         else:
-            applied = receipt(kept.ready_plan, requested.projection, kept.is_partial, dropped).to_wire()
+            applied = receipt(kept.ready_plan, requested.projection, kept.is_partial, dropped, kept.rows).to_wire()
             applied = brief(applied) if is_brief else applied
         answer = _with_receipt(result, requested, applied)
         request.record.reduced_by(requested.projection.name or requested.projection.mode)

@@ -51,7 +51,7 @@ def note_by_value(value: Json, plan: Plan) -> str | None:
     """The note by an output without schema; UnknownField if no included field exists."""
     if plan.request.mode != "include":
         return None
-    fields = tuple(from_root(FieldPath.parse(field)) for field in plan.fields)
+    fields = tuple(from_root(FieldPath.parse(field, rows=True)) for field in plan.fields)
     missing = unmatched(infer([value]), fields, ())
     names = [str(path) for path in missing]
     suggestions = {str(path): str(suggestion) for path, suggestion in missing.items() if suggestion is not None}
