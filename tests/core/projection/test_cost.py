@@ -28,6 +28,8 @@ def test_a_plan_costs_what_it_reads_of_the_schema_and_the_steps_of_its_paths():
         (Projection(exclude=["user.login"]), 1 + 100 * (8 + 1) + 2 * 20, 1 + 2 * 4),
         (Projection(include=["*.id"]), 1 + 100 * (24 + 1 + 1) + 3 * 20, 1 + 3 * 4),
         (Projection(exclude=["**.id"]), 1 + 100 * (24 + 1 + 1) + 2 * 20, 1 + 2 * 4),
+        (Projection(include=["$.a[0].id"]), 1 + 2 * 100 * (24 + 1 + 1) + 4 * 20, 1 + 4 * 4),
+        (Projection(include=["$.a[?@.b].c", "$.a[?@.b].d"]), 1 + 2 * 100 * (24 + 2 + 2) + 8 * 20 + 13, 1 + 8 * 4 + 13),
     ):
         assert plan_cost(request, NO_VIEWS, 100) == cost
         assert plan_cost(request, NO_VIEWS, 0) == without_schema

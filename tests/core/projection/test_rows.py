@@ -11,6 +11,7 @@ from louver.core.projection.request import Projection
 from louver.core.projection.view import Views
 from louver.core.schema.relax import relax
 from louver.errors import InvalidView, ProjectionLimit
+from louver.limits import MAX_ROW_CHARACTERS
 from strategies import JUDGE
 
 ISSUE: dict[str, Any] = {
@@ -160,6 +161,17 @@ def test_what_an_array_keeps_in_too_many_ways_is_refused():
     with pytest.raises(ProjectionLimit, match="more than 6 ways") as refused:
         compile_projection(include(*fields))
     assert refused.value.fields["limit"] == 6
+
+
+def test_paths_of_rows_are_no_longer_together_than_can_be_read():
+    """Each takes the parser a millisecond; names alone do not count."""
+    long = [f"$.items[{at}].{'a' * 390}" for at in range(6)]
+    include(*long[:5], *(f"$.{'b' * 500}{at}" for at in range(9)))
+    with pytest.raises(ProjectionLimit, match="at most 2048 characters in all") as refused:
+        include(*long)
+    assert refused.value.fields["limit"] == MAX_ROW_CHARACTERS
+    with pytest.raises(ProjectionLimit):
+        Views.read({"a": long[:3], "b": {"exclude": long[3:]}})
 
 
 def test_tests_count_in_what_a_projection_looks_at():

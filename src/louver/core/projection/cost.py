@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from louver.core.json import is_array, is_object, levels
-from louver.core.paths.mask import mask_steps
+from louver.core.paths.mask import MAX_ROW_STEPS, mask_steps
+from louver.core.paths.rows import Pick
 from louver.limits import MAX_MASK_STEPS
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ def _cost(objects: int, include: Sequence[FieldPath], exclude: Sequence[FieldPat
     paths = (*include, *exclude)
     wildcards = sum(sum(not isinstance(step, str) for step in path.steps) + path.deep for path in paths)
     steps = wildcards + sum(len(path.steps) for path in paths)
-    reading = objects * ((_WALKED if wildcards else _COPIED) + wildcards + len(paths))
+    # The elements of an array are read for each set of steps that may select them.
+    picks = {step for path in paths for step in path.steps if isinstance(step, Pick) and step.rows}
+    reading = objects * ((_WALKED if wildcards else _COPIED) + wildcards + len(paths)) << min(len(picks), MAX_ROW_STEPS)
     return 1 + reading + steps * (_STEP if objects else _STEP_WITHOUT_SCHEMA) + _states(include, exclude, wildcards)
 
 
