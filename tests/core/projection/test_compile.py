@@ -16,7 +16,7 @@ from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
 from louver.core.paths.path import FieldPath
 from louver.core.project import project
 from louver.core.projection.compile import FIRST_CALLS, MAX_GENERATIONS, Compiled
-from louver.limits import MAX_GENERATED_LOOPS, MAX_SEGMENTS
+from louver.limits import MAX_ARRAY_LEVELS, MAX_GENERATED_LOOPS, MAX_SEGMENTS
 
 NAMES = ["a", "b", "c", "d", "'+__import__('os').getcwd()+'", "{x}", "\\", "\n", "é"]
 ISSUE = {"id": 1, "title": "t", "body": "x", "user": {"login": "l", "id": 2}, "labels": [{"name": "n", "color": "c"}]}
@@ -73,6 +73,16 @@ def test_an_exclude_is_the_same_in_every_form(fields: list[FieldPath], seen: lis
     compiled = Compiled(mask, {})
     for value in seen + seen:
         same(compiled, mask, value)
+
+
+@pytest.mark.parametrize("depth", [MAX_ARRAY_LEVELS, MAX_ARRAY_LEVELS + 1])
+def test_as_many_arrays_are_looked_through_in_every_form(depth: int):
+    """Ours: and no more."""
+    value: Any = {"a": 1, "b": 2}
+    for _ in range(depth):
+        value = [value]
+    same(made(include("a")), include("a"), value)
+    same(made(include("a"), value), include("a"), value)
 
 
 @pytest.mark.parametrize("mode", ["include", "exclude"])
