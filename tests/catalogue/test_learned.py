@@ -28,6 +28,12 @@ def learnt(file, *values, tool="find"):
     return LearnedFields(file).find(tool)
 
 
+def test_a_folder_is_made_with_those_around_it(tmp_path):
+    """Ours: of a home without any state."""
+    learnt(tmp_path / "not" / "yet" / "there" / "fields.json", ROWS)
+    assert stat.S_IMODE((tmp_path / "not" / "yet" / "there").stat().st_mode) == 0o700
+
+
 def test_fields_are_offered_once_answers_agree_the_weightiest_first(file):
     """HOSTS.md: frozen after enough agreeing samples."""
     assert learnt(file, *[ROWS] * LEARNT_AFTER) == ()

@@ -16,7 +16,7 @@ from fixtures.forking import PYTHON
 from fixtures.tables import in_turn
 from louver import limits
 from louver.cli import terminal
-from louver.cli.commands.demo import CASES
+from louver.cli.commands.demo import CASES, Row
 from louver.cli.options import build_parser
 from louver.cli.parser import parse
 
@@ -231,6 +231,23 @@ def demo(monkeypatch):
     """Run the demo; its servers are forks."""
     monkeypatch.setattr(sys, "executable", PYTHON)
     return partial(louver, "demo")
+
+
+def test_the_demo_fails_where_an_answer_is_not_as_expected(demo, monkeypatch):
+    """Ours: also where there is none."""
+    good = Row(CASES[0], "stdio", "2026-07-28", [], full="x" * 1000, projected="x", valid=True, applied=True)
+    for rows, status in (
+        ([good], 0),
+        ([good, replace(good, applied=False)], 1),
+        ([replace(good, full="x")], 1),
+        ([], 1),
+    ):
+
+        async def called(rows=rows):
+            return rows
+
+        monkeypatch.setattr("louver.cli.commands.demo._stdio_rows", called)
+        assert demo("--json").returncode == status
 
 
 def test_the_demo_shows_both_transports_both_eras_and_all_modes_all_valid(demo):

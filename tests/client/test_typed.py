@@ -91,7 +91,7 @@ async def test_rows_are_read_as_a_type():
         result = await client.call_tool("list_issues", {"limit": 20}, into=Issues, include=rows)
         assert_type(result.data, Issues)
         assert len(result.data.issues) == result.receipt.rows[0].kept < 20
-        with pytest.raises(louver.OutputInvalid):
+        with pytest.raises(louver.errors.OutputInvalid):
             await client.call_tool("list_issues", {"limit": 20}, into=Issues, include=["$.issues[0].title"])
 
 

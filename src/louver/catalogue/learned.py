@@ -120,7 +120,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _is_named(path: FieldPath) -> bool:
-    return all(step is not None and _NAME.fullmatch(step) for step in path.steps)
+    return all(step is not None and _NAME.fullmatch(step) for step in path.names)
 
 
 class Learned:

@@ -43,17 +43,19 @@ class _Walk:
         self._sparse: list[
             tuple[Any, Any]
         ] = []  # containers and keys of sparse places, those around before those within
-        self._thinned: list[list[Any]] = []  # arrays of which rows may be gone
+        self._thinned: list[list[Any]] = []  # arrays with rows that may be gone
 
     def kept(self, value: Json, mask: Mask) -> Json:
         root: list[Any] = [None]
         self._todo.append((root, 0, value, mask, 0))
         while self._todo:
             into, key, value, mask, level = self._todo.pop()
-            if mask is ALL or not (is_object(value) or is_array(value)):
+            if mask is ALL:
                 into[key] = value
             elif is_object(value):
                 into[key] = self._members(value, mask)
+            elif not is_array(value):
+                into[key] = value
             elif mask.drops:
                 into[key] = self._rows(value, mask, level + 1)
             else:

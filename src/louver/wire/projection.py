@@ -212,7 +212,7 @@ class Applied(WireModel, frozen=True, kw_only=True):
     shaped: Shaped | None = None  # what a view makes of what is left
     unmatched: list[str] | None = None  # paths that the tool's declared schema does not know
     suggestions: dict[str, str] | None = None  # for unmatched paths: what was meant
-    rows: list[RowCount] | None = None  # for arrays of which rows were selected: how many elements are there
+    rows: list[RowCount] | None = None  # for arrays with selected rows: how many elements are there
     partial: bool | None = None  # something was left out: do not write this value back
     content_dropped: Count | None = None  # blocks of `content` that are not text and were dropped
     projected_schema: dict[str, Any] | bool | None = None

@@ -251,6 +251,14 @@ def test_the_policy_that_a_configuration_names_is_taken(configured):
     assert err == "louver: several servers are under a policy: name one by --server: 'one', 'two'\n"
 
 
+def test_beside_a_schema_alone_the_policy_is_asked_for_too(tmp_path):
+    """Ours."""
+    (tmp_path / "schema.json").write_text("{}")
+    done = louver("check", "--as", "nobody", "--tool", "find", "--schema", tmp_path / "schema.json")
+    assert done.returncode == 2
+    assert done.stderr.startswith("louver: name the file of policy by --policy, or by --config")
+
+
 @pytest.mark.parametrize("options", [[], ["--server", "free"]])
 def test_where_no_policy_is_named_it_is_asked_for(configured, options):
     """Ours."""

@@ -17,7 +17,7 @@ from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
 from louver.core.paths.path import FieldPath
 from louver.core.project import project
 from louver.core.projection.compile import FIRST_CALLS, MAX_GENERATIONS, Compiled
-from louver.limits import MAX_GENERATED_LOOPS, MAX_SEGMENTS
+from louver.limits import MAX_ARRAY_LEVELS, MAX_GENERATED_LOOPS, MAX_SEGMENTS
 from strategies import randoms
 
 NAMES = ["a", "b", "c", "d", "'+__import__('os').getcwd()+'", "{x}", "\\", "\n", "é"]
@@ -146,6 +146,16 @@ def test_rows_of_which_each_has_fields_of_its_own_stay_with_the_closures():
     compiled = made(mask, ROWS)
     assert not compiled.is_special
     assert compiled.keep(ROWS) == [{"n": 1, "s": "x"}, {"s": "y"}, {"s": "x"}]
+
+
+@pytest.mark.parametrize("depth", [MAX_ARRAY_LEVELS, MAX_ARRAY_LEVELS + 1])
+def test_as_many_arrays_are_looked_through_in_every_form(depth: int):
+    """Ours: and no more."""
+    value: Any = {"a": 1, "b": 2}
+    for _ in range(depth):
+        value = [value]
+    same(made(include("a")), include("a"), value)
+    same(made(include("a"), value), include("a"), value)
 
 
 @pytest.mark.parametrize("mode", ["include", "exclude"])

@@ -175,6 +175,10 @@ def test_a_projection_is_checked_by_what_the_caller_was_listed_alone(page):
     found = post(page, "/ui/api/project", json={"tool": "find", "projection": projection}).json()
     assert found["receipt"]["unmatched"] == ["rows.owner.mail"]
     assert found["receipt"]["fields"] == ["rows.owner.mail", "total"]
+    result = {"structuredContent": {"rows": [], "total": 7}, "content": []}
+    kept = post(page, "/ui/api/project", json={"tool": "find", "projection": projection, "result": result}).json()
+    assert json.loads(kept["kept"]) == {"rows": [], "total": 7}
+    assert kept["receipt"] == {**found["receipt"], "partial": False}
     strict = {**projection, "strict": True}
     refused = post(page, "/ui/api/project", json={"tool": "find", "projection": strict})
     assert (refused.status_code, refused.json()["code"]) == (400, "UNKNOWN_FIELD")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from jsonpath_ng import Child, Descendants, Fields, Index, Root, Slice, This  # pyright: ignore[reportMissingTypeStubs]
 from jsonpath_ng.exceptions import JSONPathError  # pyright: ignore[reportMissingTypeStubs]
 from jsonpath_ng.ext import filter as tests  # pyright: ignore[reportMissingTypeStubs]
-from jsonpath_ng.ext import parse as parse_extended  # pyright: ignore[reportMissingTypeStubs]
+from jsonpath_ng.ext.parser import parse  # pyright: ignore[reportMissingTypeStubs]
 from jsonpath_ng.jsonpath import Wildcard  # pyright: ignore[reportMissingTypeStubs]
 
 from louver.core.paths.predicate import AllOf, AnyOf, Comparison, Constant, Exists, Not, Query, RowTest
@@ -43,17 +43,20 @@ _POSITION = re.compile(r"0|-?[1-9][0-9]{0,15}")
 MAX_POSITION = 2**53
 _EXPECTED = "a JSONPath of names, positions, slices and tests"
 _HINTS = (
-    (r"\b(?:length|count|match|search|value)\s*\(", "Functions are not read: compare members, as in [?@.size > 3]"),
-    (r"@\.length\b", "Positions from the end are negative: [-1]"),
-    (r"=~", "There are no patterns: compare whole texts by '=='"),
-    (r"(?<![=!<>])=(?!=)", "'==' compares"),
-    (r"(?<!&)&(?!&)|(?<!\|)\|(?!\|)|[\s?(](?:and|or|not)\s", "'&&', '||' and '!' join tests"),
-    (r"\[\s*[\\/]", "Rows keep their order"),
-    (r"[\\`]", "Other names stand in quotes: ['a`b']"),
-    (r"\?[^\]]*(?:\+|\s[-*/]\s)", "Tests compare members and constants, without arithmetic"),
-    (r"!\s*\(", "'!' stands before one member; a comparison has '!=', '<=' or '>='"),
-    (r"[=<>]\s*[A-Za-z_]", "Texts stand in quotes: == 'open'"),
-    (r"\[[^\[\]]*,", "A list has names alone, or positions alone: ['a','b'] or [0,2]"),
+    (
+        re.compile(r"\b(?:length|count|match|search|value)\s*\("),
+        "Functions are not read: compare members, as in [?@.size > 3]",
+    ),
+    (re.compile(r"@\.length\b"), "Positions from the end are negative: [-1]"),
+    (re.compile(r"=~"), "There are no patterns: compare whole texts by '=='"),
+    (re.compile(r"(?<![=!<>])=(?!=)"), "'==' compares"),
+    (re.compile(r"(?<!&)&(?!&)|(?<!\|)\|(?!\|)|[\s?(](?:and|or|not)\s"), "'&&', '||' and '!' join tests"),
+    (re.compile(r"\[\s*[\\/]"), "Rows keep their order"),
+    (re.compile(r"[\\`]"), "Other names stand in quotes: ['a`b']"),
+    (re.compile(r"\?[^\]?]*(?:\+|\s[-*/]\s)"), "Tests compare members and constants, without arithmetic"),
+    (re.compile(r"!\s*\("), "'!' stands before one member; a comparison has '!=', '<=' or '>='"),
+    (re.compile(r"[=<>]\s*[A-Za-z_]"), "Texts stand in quotes: == 'open'"),
+    (re.compile(r"\[[^\[\]]*,"), "A list has names alone, or positions alone: ['a','b'] or [0,2]"),
 )
 
 
@@ -61,7 +64,7 @@ def read(text: str) -> tuple[Step, ...]:
     """The steps of a JSONPath; `InvalidPath` for what RFC 9535 has not, for its functions, and for deep nesting."""
     found = _Tokens(text)
     try:
-        return _Converter(found).steps(parse_extended(found.replaced))
+        return _Converter(found).steps(parse(found.replaced))
     except JSONPathError as error:
         at = re.search(r"(?:col |:)(\d+)", str(error))
         raise _refused(text, found.offset(int(at[1]) if at else len(text))) from None
@@ -132,7 +135,7 @@ class _Tokens:
         return value
 
     def offset(self, at: int) -> int:
-        """Where a place in `replaced` stands in the text."""
+        """The place in the text of one in `replaced`."""
         return max((source for start, source in self._starts if start <= at), default=len(self.text))
 
 
@@ -159,27 +162,28 @@ class _Converter:
                 return (Pick(rows=tuple(indices)),)
             case Slice(start=start, end=end, step=step):
                 return (Pick(rows=(Cut(start, end, step),)),)
-            case tests.Filter(expressions=expressions):
-                return (Pick(rows=(RowTest(self._all(expressions)),)),)
             case _:
-                raise _refused(self._tokens.text, 0)
+                return (Pick(rows=(RowTest(self._all(self._expressions(node))),)),)
+
+    def _expressions(self, node: Any) -> list[Any]:
+        if type(node) is not tests.Filter:
+            raise _refused(self._tokens.text, 0)
+        return [*node.expressions]  # pyright: ignore[reportUnknownMemberType]
 
     def _all(self, expressions: list[Any]) -> Condition:
         parts = tuple(map(self._condition, expressions))
         return parts[0] if len(parts) == 1 else AllOf(parts)
 
     def _condition(self, node: Any) -> Condition:
-        match node:
-            case tests.Or(operands=operands):
-                return AnyOf(tuple(map(self._condition, operands)))
-            case tests.And(operands=operands):
-                return self._all(operands)
-            case tests.Expression(op=None):
-                return Exists(self._query(node.target))
-            case tests.Expression(op="!"):
-                return Not(Exists(self._query(node.target)))
-            case _:
-                return Comparison(node.op, self._side(node.target), self._side(node.value))
+        if type(node) is tests.Or:
+            return AnyOf(tuple(map(self._condition, node.operands)))
+        if type(node) is tests.And:
+            return self._all(node.operands)
+        expression: Any = node
+        if expression.op in (None, "!"):
+            exists = Exists(self._query(expression.target))
+            return exists if expression.op is None else Not(exists)
+        return Comparison(expression.op, self._side(expression.target), self._side(expression.value))
 
     def _side(self, node: Any) -> Query | Constant:
         if isinstance(node, str):
@@ -211,5 +215,5 @@ class _Converter:
 
 
 def _refused(text: str, offset: int) -> InvalidPath:
-    hint = next((hint for pattern, hint in _HINTS if re.search(pattern, text)), None)
+    hint = next((hint for pattern, hint in _HINTS if pattern.search(text)), None)
     return InvalidPath(text, offset, _EXPECTED, hint)

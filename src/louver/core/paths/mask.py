@@ -53,7 +53,7 @@ class Mask:
 
     @property
     def drops(self) -> bool:
-        """Whether elements can be left out of an array of which others stay."""
+        """Whether some elements of an array can be left out, and others stay."""
         return self.is_sparse or bool(self.rows)
 
     @property
@@ -87,7 +87,7 @@ class Mask:
                     if NONE in below:
                         return True
                     node = below[0]
-                elif step is not DEEP:
+                elif step is None or isinstance(step, str):
                     node = node.other if step is None else node.child(step)
             return node is NONE
 

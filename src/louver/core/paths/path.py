@@ -27,14 +27,14 @@ _NAME = re.compile(r"[^.\[\]*`\x00]+")
 _UNSENDABLE = re.compile(r"[\x00\ud800-\udfff]")
 _A_STEP = "a name, a quoted name, or '*'"
 _A_BRACKET = "'*]', ']' or a quoted name with its ']'"
-# A step of names alone. `jsonpath_ng` reads it likewise, in 0.5 ms.
+# A step of names alone. `jsonpath_ng` reads the same in it, in 0.5 ms.
 _ID = r"[A-Za-z_\u4E00-\u9FA5\U0001F600-\U0001F64F][A-Za-z0-9_\-\u4E00-\u9FA5\U0001F600-\U0001F64F]*"
 _JSONPATH_STEP = re.compile(
     rf"\.(?:(?P<wild>\*)|(?P<name>(?!(?:where|wherenot)(?:[.\[]|\Z)){_ID})|(?P<number>-?\d+))(?=[.\[]|\Z)"
     r"""|\[(?:(?P<every>\*)|'(?P<single>[^'\\\x00-\x1f]*)'|"(?P<double>[^"\\\x00-\x1f]*)")\]"""
 )
 
-_NAMES_ALONE = re.compile(rf"(?!\$[.\[])|\$(?:{_JSONPATH_STEP.pattern})*")
+_NAMES_ALONE = re.compile(rf"(?!\$[.\[])(?s:.*)|\$(?:{_JSONPATH_STEP.pattern})*")
 
 _HINTS = {
     "*": "There are no partial wildcards: write the whole name, or '*' alone",
@@ -148,7 +148,7 @@ def _root_or(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     return () if steps == (None,) else steps
 
 
-def _pointer(text: str) -> tuple[Step, ...]:
+def _pointer(text: str) -> tuple[str, ...]:
     if bad := re.search(r"~(?![01])", text):
         raise InvalidPath(text, bad.start(), "'~0' for '~' or '~1' for '/'")
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in text[1:].split("/"))
@@ -168,8 +168,8 @@ def _deep(text: str, allowed: bool) -> str:
     return name
 
 
-def _dotted(text: str) -> tuple[Step, ...]:
-    steps: list[Step] = []
+def _dotted(text: str) -> tuple[str | None, ...]:
+    steps: list[str | None] = []
     at = 0
     while True:
         if text[at : at + 1] != "[":
@@ -187,7 +187,7 @@ def _dotted(text: str) -> tuple[Step, ...]:
             raise InvalidPath(text, at, _A_STEP, "A bracket follows its name without a dot")
 
 
-def _segment(text: str, at: int) -> tuple[Step, int]:
+def _segment(text: str, at: int) -> tuple[str | None, int]:
     here = text[at : at + 1]
     if here == "*":
         if text[at : at + 2] == "**":
@@ -211,7 +211,7 @@ def _backticked(text: str, at: int) -> tuple[str, int]:
     raise InvalidPath(text, len(text), "a closing '`'", "A backtick within a quoted name is written twice")
 
 
-def _bracket(text: str, at: int) -> tuple[Step, int]:
+def _bracket(text: str, at: int) -> tuple[str | None, int]:
     for wildcard in ("[*]", "[]"):
         if text.startswith(wildcard, at):
             return None, at + len(wildcard)

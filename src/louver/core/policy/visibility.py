@@ -87,7 +87,7 @@ class Visibility:
         self._named = {
             step
             for path in (*fields.allow, *fields.deny, *fields.mask, *fields.hash)
-            for step in path.steps
+            for step in path.names
             if step is not None
         }
         if wrapper is not None:
@@ -151,7 +151,7 @@ class Visibility:
 
     def hides(self, path: FieldPath) -> bool:
         """Whether a path must not be mentioned: nothing at it is visible unchanged, or it holds a hidden name."""
-        if any(step is not None and self.unseen.are_in_text(step) for step in path.steps):
+        if any(step is not None and self.unseen.are_in_text(str(step)) for step in path.steps):
             return True
         [inside] = within(self._source, (path,))
         above = FieldPath(inside.steps[:-1])
@@ -299,7 +299,7 @@ def _reaches(mask: Mask, path: FieldPath, node: Mask) -> bool:
 
 
 def _last_names(paths: tuple[FieldPath, ...]) -> frozenset[str]:
-    return frozenset(path.steps[-1] for path in paths if path.steps and path.steps[-1] is not None)
+    return frozenset(path.names[-1] for path in paths if path.names and path.names[-1] is not None)
 
 
 def _mask_value(_value: Json) -> Json:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from louver.core.paths.mask import ALL, NONE, Mask
-from louver.core.paths.predicate import RowTest
 from louver.core.schema import type_bounds
 from louver.limits import MAX_GENERATED_DEPTH, MAX_GENERATED_LINES, MAX_GENERATED_LOOPS
 
@@ -128,8 +127,7 @@ class _Source:
         if not mask.drops:
             return ""
         if len(mask.rows) == 1 and mask.elems[0] is NONE and len(mask.rows[0].rows) == 1:
-            [test] = mask.rows[0].rows
-            if isinstance(test, RowTest):
+            for test in mask.rows[0].tests:
                 return f" if {test.source(element, self.of_tests, is_expected=self._is_first)}"
         raise NotSpecial
 

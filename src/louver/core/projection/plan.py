@@ -143,7 +143,7 @@ class Plan:
         return self.has_rows or self(value) == value
 
     def row_counts(self, value: Json, kept: Json) -> dict[str, tuple[int, int]]:
-        """For each path of names to arrays of which rows are selected: how many elements are kept, and were there."""
+        """For each path of names to arrays with selected rows: how many elements are kept, and were there."""
         counts: dict[str, tuple[int, int]] = {}
         for path in (*self._include, *self._exclude) if self._reshaping is None else ():
             names = tuple(takewhile(lambda step: isinstance(step, str), path.steps))

@@ -33,7 +33,7 @@ class KeptValue:
     ready_plan: ReadyPlan  # the plan and its schema
     is_valid: bool  # the value satisfies the projected schema
     is_partial: bool  # something was left out
-    rows: tuple[RowCount, ...]  # of arrays of which rows are selected
+    rows: tuple[RowCount, ...]  # of arrays with selected rows
 
 
 async def apply_projection(
