@@ -66,7 +66,7 @@ WRONG = {
     "two members": ({"fields": ["id"], "view": "minimal"}, "give one of 'fields', 'exclude' and 'view'"),
     "an unknown member": ({"only": ["id"]}, "unknown key 'only'"),
     "a mode that is none": ({"mode": "INCLUDE", "fields": ["id"]}, "'mode' is one of"),
-    "a position": (["people[0].email"], r"path from the root: '\$.people\[0\].email'"),
+    "a position": (["people[0].email"], r"read from the root: '\$.people\[0\].email'"),
     "half a list": ('["id"', "field path"),
 }
 

@@ -124,7 +124,7 @@ def _of_names(names: list[str]) -> Projection | None:
         return None
     for name in names:
         if _POSITION.search(name) and not _QUOTE.search(name) and not name.startswith(("/", "$")):
-            raise InvalidProjection(f"{name[:80]!r}: positions stand in a path from the root: '$.{name[:80]}'")
+            raise InvalidProjection(f"{name[:80]!r}: positions are read from the root: '$.{name[:80]}'")
     views = [name.removeprefix(_VIEW).strip() for name in names if name.startswith(_VIEW)]
     if not views:
         return Projection(include=names)
