@@ -129,6 +129,8 @@ async def _kept():
             for when, arguments in {
                 "a field that does not exist": {"output_fields": ["people.mail"]},
                 "more than fits": {},
+                "nothing to sort by": {"sort_by": "-people.mail"},
+                "nothing to count": {"count_by": "people"},
                 "another handle": {"handle": "x"},
             }.items()
         }

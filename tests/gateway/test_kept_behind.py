@@ -58,6 +58,9 @@ async def test_what_a_server_has_kept_is_read_there(era):
         without = await wire.call("read_result", {"handle": uri, "output_fields": {"exclude": ["rows"]}})
         (told,) = without["content"]
         assert told["text"] == '{"call":1}' or (without["isError"] and "only paths to include" in told["text"])
+        top = {"sort_by": "-rows.id", "limit": 1, "output_fields": ["rows.id"]}
+        (told,) = (await wire.call("read_result", {"handle": uri, **top}))["content"]
+        assert told["text"] == 'the first 1 of 150 elements\n{"rows":[{"id":149}]}'
         page, said = await read(wire, f"{uri}?page=2&fields=rows.id,call")
         assert page == {"call": 1, "rows": [{"id": id} for id in range(100, 150)]}
         assert said["_meta"][KEY]["pages"] == 2

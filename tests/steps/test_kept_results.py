@@ -194,7 +194,7 @@ async def test_pages_are_those_of_the_longest_array(era):
         assert "schemaSource" not in said["_meta"]["projection"]
 
 
-@pytest.mark.parametrize("query", ["", "?page=2", "?fields=issues.id&page=1"])
+@pytest.mark.parametrize("query", ["", "?page=2", "?fields=issues.id&page=1", "?sort_by=-id&limit=5"])
 async def test_what_is_read_is_made_in_a_thread(query, era, monkeypatch):
     """PRIVACY.md: the event loop does not wait for it."""
     threads = []

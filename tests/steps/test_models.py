@@ -156,7 +156,7 @@ async def test_an_output_that_turns_into_one_string_stays_structured(era, monkey
 
 
 async def test_the_audit_names_the_fields_of_what_is_sent_in_another_form(era, monkeypatch, tmp_path):
-    """Ours: of a string out of its JSON, and of a page of a kept answer."""
+    """Ours: of a string out of its JSON, of a page of a kept answer, and of counts of it."""
     file = tmp_path / "it.policy.json"
     allowed = {"t": ["content"], "told": ["total"], "list_issues": ["total", "issues"]}
     shown = {name: {"rules": [{"name": "all", "allow": fields}]} for name, fields in allowed.items()}
@@ -172,11 +172,13 @@ async def test_the_audit_names_the_fields_of_what_is_sent_in_another_form(era, m
             else:
                 (text,) = (await wire.call("list_issues"))["structuredContent"]["louver"]
                 handle = re.search('"handle": "([^"]+)"', text).group(1)
-                fields = {"output_fields": ["total", "issues.id"], "page": 1}
-                assert (await wire.call("read_result", {"handle": handle, **fields})).get("isError") is not True
+                for part in ({"output_fields": ["total", "issues.id"], "page": 1}, {"count_by": "user.login"}):
+                    assert (await wire.call("read_result", {"handle": handle, **part})).get("isError") is not True
         with closing(AuditReport(audit)) as report:
             sent = [record.fields for record in report.records()]
-        assert sent[-1] == (("issues.*.id", "total") if keeps else ("content",))
+        # Counts are recorded under the field that is counted.
+        read = [("issues.*.id", "total"), ("issues.*.user.login",)]
+        assert sent[-len(read) :] == read if keeps else sent[-1] == ("content",)
 
 
 @pytest.mark.parametrize("host", SHOWN)
@@ -211,7 +213,7 @@ READS = {
     "both": ({"view": "people", "fields": ["issues.id"]}, "either fields or a 'view'"),
     "no argument": (
         {"pages": 1},
-        "'pages' is no argument: 'read_result' takes 'handle', 'output_fields', 'view', 'page'",
+        "'pages' is no argument: 'read_result' takes 'handle', 'output_fields', 'view', 'page', 'sort_by',",
     ),
     "no field": ({"output_fields": ["issues.titel"]}, "did you mean 'issues.title'?"),
     "all of it": ({}, "ask for fewer 'output_fields' (issues.body is the largest), or for a 'page' from 1 to 21"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import asdict, replace
+
 import pytest
 
 from louver.core.projection.request import Projection
-from louver.errors import InvalidProjection, InvalidUri, LouverError
+from louver.errors import InvalidArguments, InvalidProjection, InvalidUri, LouverError
 from louver.limits import MAX_URI_BYTES
-from louver.wire.results import Read
+from louver.wire.results import ALL_ROWS, Read, RowQuery
 
 BASE = "louver://results/Zk3x-_9"
 ALL = Projection(include=["*"])
@@ -31,10 +34,50 @@ def test_a_uri_says_what_is_read(query, projection, page):
     assert Read.of(BASE + query) == Read("Zk3x-_9", projection, page, BASE + query)
 
 
+ROWS = {
+    "?sort_by=-user.login&limit=5": RowQuery(sort_by="-user.login", limit=5),
+    "?sort_by=%60-a%26b%60&fields=id&page=2": RowQuery(sort_by="`-a&b`"),
+    "?limit=1&view=50%25,%20brief": RowQuery(limit=1),
+    "?count_by=state&limit=3": RowQuery(limit=3, count_by="state"),
+}
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("query", ROWS)
+def test_rows_are_asked_for_alike_by_a_uri_and_by_arguments(query):
+    """ROWS.md: and an upstream gets what a model has asked for."""
+    read = Read.of(BASE + query)
+    arguments = {name: value for name, value in asdict(read.rows).items() if value is not None}
+    given = {"handle": BASE, "view": read.projection.name, "fields": [str(path) for path in read.projection.fields]}
+    by_arguments = Read.by_arguments({**given, "page": str(read.page or ""), **arguments})
+    assert read.rows == by_arguments.rows == ROWS[query]
+    assert replace(Read.of(by_arguments.to_uri()), uri=None) == replace(read, uri=None) == by_arguments
+
+
+NO_ROWS = {
+    "a list": ({"sort_by": ["id"]}, InvalidArguments, "'sort_by': expected one field path, such as 'id', or '-id' to"),
+    "no path": ({"count_by": "a..b"}, InvalidProjection, "field path 'a..b'"),
+    "a minus": ({"sort_by": "-"}, InvalidProjection, "expected a field path"),
+    "no number": ({"limit": True}, InvalidArguments, "'limit': expected a whole number from 1"),
+    "an order": ({"count_by": "a", "sort_by": "a"}, InvalidArguments, "leave out 'sort_by', fields and 'view'"),
+    "a view": ({"count_by": "a", "view": "brief"}, InvalidArguments, "leave out 'sort_by', fields and 'view'"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), NO_ROWS.values(), ids=NO_ROWS)
+def test_what_cannot_be_asked_of_rows_is_refused(arguments, error, message):
+    """Ours; what is empty is left out."""
+    with pytest.raises(error, match=re.escape(message)):
+        Read.by_arguments({"handle": "x", **arguments})
+    assert Read.by_arguments({"handle": "x", **dict.fromkeys(arguments, "")}).rows == ALL_ROWS
+
+
+PARAMETERS = "one of 'fields', 'view', 'page', 'sort_by', 'limit', 'count_by'"
 WRONG = {
-    "an unknown parameter": ("?field=id", 25, "one of 'fields', 'view', 'page'"),
-    "a second view": ("?view=a&view=b", 32, "one of 'fields', 'view', 'page' once"),
-    "a second page": ("?page=1&page=1", 32, "one of 'fields', 'view', 'page' once"),
+    "an unknown parameter": ("?field=id", 25, PARAMETERS),
+    "a second view": ("?view=a&view=b", 32, f"{PARAMETERS} once"),
+    "a second limit": ("?limit=1&limit=1", 33, f"{PARAMETERS} once"),
+    "limit 0": ("?limit=0", 25, "a limit from 1"),
     "page 0": ("?page=0", 25, "a page from 1"),
     "no number": ("?page=two", 25, "a page from 1"),
     "another script": ("?page=%D9%A1", 25, "a page from 1"),

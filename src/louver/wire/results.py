@@ -3,6 +3,8 @@
 louver://results/<handle>?fields=items.id,total    these fields; also `fields=items.id&fields=total`
 louver://results/<handle>?view=minimal             a view of the tool
 louver://results/<handle>?page=2                   the second hundred elements of the longest array
+louver://results/<handle>?sort_by=-size&limit=5    its first five elements by size, descending
+louver://results/<handle>?count_by=user.login      how often each login is in its elements
 read_result {"handle": "<handle>", "output_fields": ["items.id", "total"]}    or "fields"
 """
 
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, unquote
 
 from louver.core.json import members
+from louver.core.paths.path import FieldPath
 from louver.core.projection.request import Projection
 from louver.errors import InvalidArguments, InvalidProjection
 from louver.limits import MAX_KEPT_MINUTES
@@ -27,12 +30,22 @@ if TYPE_CHECKING:
 _URI = UriForm("a URI of a result", f"{RESULTS_URI}HANDLE?fields=id,name&page=1")
 _DIGITS = re.compile("[0-9]{1,9}")
 _HANDLE = re.compile(re.escape(RESULTS_URI) + r"[^?#]+")
-_PARAMETERS = ("fields", "view", "page")
+_PARAMETERS = ("fields", "view", "page", "sort_by", "limit", "count_by")
+_NUMBERS = ("page", "limit")
+_TEXTS = {
+    "handle": "the text that the answer gave",
+    "view": "the name of a view",
+    "sort_by": "one field path, such as 'id', or '-id' to descend",
+    "count_by": "one field path, such as 'state'",
+}
 
 READ_RESULT: Final[dict[str, Any]] = {
     "name": RESULT_TOOL,
     "title": "Read a kept result",
-    "description": "Read part of an answer that was too large to send: some fields, or a page of its longest list.",
+    "description": (
+        "Read part of an answer that was too large to send: some fields, or a page, the top or counts of its "
+        "longest list."
+    ),
     "inputSchema": {
         "type": "object",
         "properties": {
@@ -40,6 +53,9 @@ READ_RESULT: Final[dict[str, Any]] = {
             ARGUMENT: {"type": "array", "items": {"type": "string"}, "description": "Field paths."},
             "view": {"type": "string", "description": "A view of the tool, instead of fields."},
             "page": {"type": "integer", "description": "From 1."},
+            "sort_by": {"type": "string", "description": "Field path; -path descends."},
+            "limit": {"type": "integer"},
+            "count_by": {"type": "string", "description": "Field path: counts its values, missing as null."},
         },
         "required": ["handle"],
     },
@@ -48,11 +64,38 @@ READ_RESULT: Final[dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class RowQuery:
+    """What is read of the rows of a result, the elements of its longest array. `InvalidProjection`: a path is none."""
+
+    sort_by: str | None = None  # a field path; with a leading `-` descending
+    limit: int | None = None  # the first so many, from 1
+    count_by: str | None = None  # a field path; in place of the rows, how often it has each value
+
+    def __post_init__(self) -> None:
+        if self.sort_by is not None:
+            FieldPath.parse(self.sort_by.removeprefix("-"))
+        if self.count_by is not None:
+            FieldPath.parse(self.count_by)
+
+
+ALL_ROWS: Final = RowQuery()
+_EVERYTHING: Final = Projection(include=["*"])
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
     handle: str
     projection: Projection
     page: int | None = None  # from 1; `None` is all of it
     uri: str | None = None  # if the request is by a URI
+    rows: RowQuery = ALL_ROWS
+
+    def __post_init__(self) -> None:
+        if self.rows.count_by is not None and (self.rows.sort_by is not None or self.projection != _EVERYTHING):
+            raise InvalidArguments(
+                "'count_by' counts all elements, most frequent first: leave out 'sort_by', fields and 'view'",
+                argument="count_by",
+            )
 
     @classmethod
     def of(cls, uri: str) -> Read:
@@ -61,40 +104,37 @@ class Read:
         _URI.check(uri)
         base, _, _ = uri.partition("?")
         fields: list[str] = []
-        view = page = None
+        given: dict[str, Any] = {}
         for offset, name, value in _parameters(uri):
             if name == "fields":
                 fields += [unquote(path) for path in value.split(",")]
-            elif name == "view" and view is None:
-                view = unquote(value)
-            elif name == "page" and page is None:
-                page = _page(unquote(value), offset)
+            elif name in _PARAMETERS and name not in given:
+                given[name] = _number(name, unquote(value), offset) if name in _NUMBERS else unquote(value)
             else:
                 once = " once" if name in _PARAMETERS else ""
                 raise _URI.invalid(offset, f"one of {', '.join(map(repr, _PARAMETERS))}{once}")
-        return cls(base.removeprefix(RESULTS_URI), _projection(fields, view), page, uri)
+        projection = _projection(fields, given.pop("view", None))
+        return cls(base.removeprefix(RESULTS_URI), projection, given.pop("page", None), uri, RowQuery(**given))
 
     @classmethod
     def by_arguments(cls, arguments: dict[str, Any]) -> Read:
         """Parse the arguments of the tool; null and empty count as left out."""
-        given = {name: value for name, value in arguments.items() if value not in (None, "", [], {}, 0)}
+        given: dict[str, Any] = {"handle": None}
+        given |= {name: value for name, value in arguments.items() if value not in (None, "", [], {}, 0)}
         if unknown := given.keys() - {*READ_RESULT["inputSchema"]["properties"], "fields"}:
             name = min(unknown)[:80]
             expected = ", ".join(map(repr, READ_RESULT["inputSchema"]["properties"]))
             raise InvalidArguments(f"{name!r} is no argument: {RESULT_TOOL!r} takes {expected}", argument=name)
-        handle, view, page = given.get("handle"), given.get("view"), given.get("page")
-        if not isinstance(handle, str):
-            raise InvalidArguments("'handle': expected the text that the answer gave", argument="handle")
-        if view is not None and not isinstance(view, str):
-            raise InvalidArguments("'view': expected the name of a view", argument="view")
-        number = int(page) if isinstance(page, str) and _DIGITS.fullmatch(page) else page
-        if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
-            raise InvalidArguments("'page': expected a whole number from 1", argument="page")
-        fields = given.get(ARGUMENT, given.get("fields"))
+        for name, expected in _TEXTS.items():
+            if name in given and not isinstance(given[name], str):
+                raise InvalidArguments(f"{name!r}: expected {expected}", argument=name)
+        page, limit = (_number_in(given, name) for name in _NUMBERS)
+        handle, view, fields = given["handle"], given.get("view"), given.get(ARGUMENT, given.get("fields"))
         projection = requested_by_argument(fields) or _projection([], view)
         if view is not None and fields is not None:
             _projection(["*"], view)
-        return cls(handle.removeprefix(RESULTS_URI).partition("?")[0], projection, number)
+        rows = RowQuery(given.get("sort_by"), limit, given.get("count_by"))
+        return cls(handle.removeprefix(RESULTS_URI).partition("?")[0], projection, page, rows=rows)
 
     def to_uri(self) -> str:
         if self.uri is not None:
@@ -103,13 +143,16 @@ class Read:
             raise InvalidArguments(
                 f"{ARGUMENT!r}: of this answer, only paths to include can be read", argument=ARGUMENT
             )
+        rows = self.rows
         named = {
-            "view": self.projection.name,
+            "view": quote(self.projection.name or "", ""),
             "fields": ",".join(quote(str(path), "") for path in self.projection.fields),
+            "sort_by": quote(rows.sort_by or "", ""),
+            "limit": rows.limit,
+            "count_by": quote(rows.count_by or "", ""),
+            "page": self.page,
         }
-        parts = [f"{name}={quote(value, ',%')}" for name, value in named.items() if value]
-        parts += [] if self.page is None else [f"page={self.page}"]
-        return f"{RESULTS_URI}{self.handle}?{'&'.join(parts)}"
+        return f"{RESULTS_URI}{self.handle}?{'&'.join(f'{name}={value}' for name, value in named.items() if value)}"
 
     def out_of_pages(self, pages: int) -> Exception:
         if self.uri is None:
@@ -140,10 +183,18 @@ def _parameters(uri: str) -> Iterator[tuple[int, str, str]]:
         offset += len(parameter) + 1
 
 
-def _page(text: str, offset: int) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text) > 0):
-        raise _URI.invalid(offset, "a page from 1")
+def _number(name: str, text: str, offset: int) -> int:
+    if not (_DIGITS.fullmatch(text) and int(text) > 0):
+        raise _URI.invalid(offset, f"a {name} from 1")
     return int(text)
+
+
+def _number_in(arguments: dict[str, Any], name: str) -> int | None:
+    value = arguments.get(name)
+    number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+    if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
+        raise InvalidArguments(f"{name!r}: expected a whole number from 1", argument=name)
+    return number
 
 
 def _projection(fields: list[str], view: str | None) -> Projection:

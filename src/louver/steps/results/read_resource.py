@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,11 +24,12 @@ from louver.errors import InvalidArguments, LouverError, OutputInvalid, UnknownR
 from louver.steps.calls.apply import KeptValue, apply_projection, receipt
 from louver.steps.calls.unmatched import note_by_schema, note_by_value
 from louver.steps.refusals import protocol_error
+from louver.steps.results.rows import counted_field, queried
 from louver.wire.jsonrpc.errors import JsonRpcError
 from louver.wire.names import ARGUMENT, PROJECTION_LITERAL, RESULT
 from louver.wire.output import Output, texts_of
 from louver.wire.requests import check_request
-from louver.wire.results import Read
+from louver.wire.results import ALL_ROWS, Read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,12 +91,10 @@ class ResultReader:
             else:
                 part = await self._part(read, info, value, request, call_next)
                 text, page, note = part.text, part.page or {}, part.note
-                request.record.recorded = {"content": [{"type": "text", "text": text}]}
         except LouverError as error:
             return {**envelope, "content": [{"type": "text", "text": error.message}], "isError": True}
         text = text if note is None else f"{note}\n{text}"
-        head = f"page {page['page']} of {page['pages']}, {page['items']:,} elements in all\n" if "page" in page else ""
-        return {**envelope, "content": [{"type": "text", "text": head + text}]}
+        return {**envelope, "content": [{"type": "text", "text": _head(page) + text}]}
 
     async def _find(self, read: Read, request: Request) -> tuple[ResultInfo, Json]:
         found = await self._results.find(read.handle, request)
@@ -115,21 +113,28 @@ class ResultReader:
             kept = await apply_projection(entry, projection, output)
         if not kept.is_valid:
             raise OutputInvalid("what is left of the result does not satisfy its projected schema")
-        if not is_call:
-            return await in_thread(partial(_make_part, read, kept, info))
         limit = self._results.options.over_bytes
 
         def make() -> _Part:
+            if not is_call:
+                return _make_part(read, kept, value, info)
             plan = kept.ready_plan.plan
-            note = note_by_value(output.value, plan) if plan.is_inferred else note_by_schema(entry, projection)
-            # The page names itself in a line above it.
-            room = limit - _bytes(note or "") - (0 if read.page is None else _MAX_HEAD)
-            part = _make_part(read, kept, info, room)
+            note = note_by_value(value, plan) if plan.is_inferred else note_by_schema(entry, projection)
+            # A page, and the first rows, are named in a line above them.
+            has_head = read.page is not None or read.rows.limit is not None
+            room = limit - _bytes(note or "") - (_MAX_HEAD if has_head else 0)
+            part = _make_part(read, kept, value, info, room)
             if _bytes(part.text) > room:
-                raise _too_large(part, kept.value, room)
+                raise _too_large(read, part, room)
             return replace(part, note=note)
 
-        return await in_thread(make)
+        part = await in_thread(make)
+        text, count_by = part.text, read.rows.count_by
+        if count_by is not None and request.record.is_wanted:
+            # Counts do not have the name of their field.
+            text = await in_thread(lambda: compact(counted_field(value, count_by)))
+        request.record.recorded = {"content": [{"type": "text", "text": text}]}
+        return part
 
     async def _entry(self, info: ResultInfo, request: Request, call_next: Next) -> Entry:
         """The tool, with the schema of the kept value."""
@@ -154,33 +159,54 @@ class ResultReader:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    text: str  # JSON
+    value: Json
+    text: str  # JSON of it
     ready_plan: ReadyPlan  # the plan and its schema
     is_partial: bool
-    page: dict[str, Any] | None = None  # `_meta` about the page, if it is one
+    rows: Found | None = None  # the array that pages divide, if it was looked for
+    page: dict[str, Any] | None = None  # `_meta` about the page, and about the limit
     is_inferred: bool = False  # the schema is inferred from this part alone
     note: str | None = None  # for a model: names that the result does not have
 
 
-def _make_part(read: Read, kept: KeptValue, info: ResultInfo, limit: int = sys.maxsize) -> _Part:
+def _make_part(read: Read, kept: KeptValue, whole: Json, info: ResultInfo, limit: int = sys.maxsize) -> _Part:
     """The requested page, or all, of a projected value; called in a thread. A page fits into `limit` bytes."""
-    is_partial = info.partial or kept.is_partial
-    if read.page is None:
-        return _Part(compact(kept.value), kept.ready_plan, is_partial)
-    page_value, page_meta = _page(kept.value, read, read.page, limit)
-    if page_value is kept.value:
-        return _Part(compact(page_value), kept.ready_plan, is_partial, page_meta)
-    # The schema of all elements may constrain their number and order, which differ on a page.
-    schema = infer([page_value])
-    ready_plan = replace(kept.ready_plan, schema=schema)
-    return _Part(compact(page_value), ready_plan, is_partial=True, page=page_meta, is_inferred=True)
+    value, is_partial = kept.value, info.partial or kept.is_partial
+    if read.page is None and read.rows == ALL_ROWS:
+        return _Part(value, compact(value), kept.ready_plan, is_partial)
+    rows = longest(value, within_arrays=False)
+    meta: dict[str, Any] = {}
+    if read.rows != ALL_ROWS:
+        value, rows, count = queried(read.rows, value, rows, whole, kept.ready_plan.plan)
+        if read.rows.limit is not None:
+            meta = {"first": len(rows.items), "items": count, "path": str(rows.path)}
+    if read.page is not None:
+        value, page_meta = _page(value, rows, read, read.page, limit)
+        meta = page_meta | meta
+    if value is kept.value:
+        return _Part(value, compact(value), kept.ready_plan, is_partial, rows, meta or None)
+    # The schema of all elements may constrain their number and order, which differ here.
+    ready_plan = replace(kept.ready_plan, schema=infer([value]))
+    return _Part(value, compact(value), ready_plan, is_partial=True, rows=rows, page=meta or None, is_inferred=True)
 
 
-def _too_large(part: _Part, value: Json, limit: int) -> InvalidArguments:
-    largest = max((each for each in weigh(value) if each.is_leaf), key=lambda each: each.bytes, default=None)
+def _head(page: dict[str, Any]) -> str:
+    """The line above a page, or above the first rows."""
+    parts = [f"page {page['page']} of {page['pages']}"] if "page" in page else []
+    if "first" in page:
+        parts.append(f"the first {page['first']:,} of {page['items']:,} elements")
+    elif parts:
+        parts.append(f"{page['items']:,} elements in all")
+    return f"{', '.join(parts)}\n" if parts else ""
+
+
+def _too_large(read: Read, part: _Part, limit: int) -> InvalidArguments:
+    largest = max((each for each in weigh(part.value) if each.is_leaf), key=lambda each: each.bytes, default=None)
     advice = f"fewer {ARGUMENT!r}" + ("" if largest is None else f" ({largest.path} is the largest)")
-    found = None if part.page else longest(value, within_arrays=False)
-    pages = 0 if found is None else len(_pages(value, found, limit))
+    if read.rows.count_by is not None:
+        advice = "a smaller 'limit'"
+    found = None if read.page is not None else part.rows or longest(part.value, within_arrays=False)
+    pages = 0 if found is None else len(_pages(part.value, found, limit))
     more = f", or for a 'page' from 1 to {pages}" if pages > 1 else ""
     return InvalidArguments(f"this part has {_bytes(part.text):,} bytes, over {limit:,}: ask for {advice}{more}")
 
@@ -199,9 +225,8 @@ def _output(info: ResultInfo, value: Json) -> Output:
     return Output(value, "structured" if info.wrapper is None else "text", info.wrapper)
 
 
-def _page(value: Json, read: Read, number: int, limit: int) -> tuple[Json, dict[str, Any]]:
-    """The value with one page of its longest array, and the `_meta` about that page."""
-    found = longest(value, within_arrays=False)
+def _page(value: Json, found: Found | None, read: Read, number: int, limit: int) -> tuple[Json, dict[str, Any]]:
+    """The value with one page of an array in it, and the `_meta` about that page."""
     pages = [slice(0, 0)] if found is None else _pages(value, found, limit)
     if number > len(pages):
         raise read.out_of_pages(len(pages))
