@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 def parent(sample: Sample) -> tuple[str, ...]:
     """A member that is an object, and a field in it; empty if there is none."""
-    found = [path for path in sample.fields if len(path.steps) > 1]
+    found = [path for path in sample.fields if len(path.names) > 1]
     return (str(FieldPath(found[0].steps[:1])), str(found[0])) if found else ()
 
 
 def nested(sample: Sample, *, through_array: bool | None) -> str:
     """A field within objects, within an array, or in either (`None`); empty if there is none."""
     for path in sample.fields:
-        if len(path.steps) > 1 and (through_array is None or _meets_array(sample.value, path.steps) is through_array):
+        if len(path.names) > 1 and (through_array is None or _meets_array(sample.value, path.names) is through_array):
             return str(path)
     return ""
 
@@ -29,13 +29,13 @@ def nested(sample: Sample, *, through_array: bool | None) -> str:
 def in_top_array(sample: Sample) -> tuple[str, ...]:
     """A member that is an array of objects, and a member of its elements."""
     for path in sample.fields:
-        if len(path.steps) == 2 and is_array(members(sample.value).get(path.steps[0] or "")):
-            return tuple(str(FieldPath((step,))) for step in path.steps)
+        if len(path.names) == 2 and is_array(members(sample.value).get(path.names[0] or "")):
+            return tuple(str(FieldPath((step,))) for step in path.names)
     return ()
 
 
 def plain_name(sample: Sample) -> str:
-    names = [str(path) for path in sample.fields if len(path.steps) == 1]
+    names = [str(path) for path in sample.fields if len(path.names) == 1]
     return next((name for name in names if name.isidentifier()), "")
 
 
