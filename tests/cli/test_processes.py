@@ -37,6 +37,7 @@ COMMANDS = {
     "suggest": ["--call", "t", "{}", "--out", "views", "--", *SERVER],
     "token": ["--subject", "ann", "--scopes", "two,words"],
     "tools": ["--json", "--", *SERVER],
+    "types": ["--out", "stubs", "--", *SERVER],
     "undo": ["cursor"],
     "ui": ["--no-open", "--config", "none.json"],
 }
@@ -61,7 +62,8 @@ def in_a_process(folder, arguments, stdin):
 
 
 def written(folder):
-    return {path.relative_to(folder): path.read_text() for path in folder.rglob("*.json")}
+    found = (path for suffix in ("json", "pyi", "ts") for path in folder.rglob(f"*.{suffix}"))
+    return {path.relative_to(folder): path.read_text() for path in found}
 
 
 @pytest.mark.parametrize(

@@ -235,6 +235,18 @@ COMMANDS = (
         _JSON_ARRAY,
     ),
     _command(
+        "types --out FOLDER [OPTIONS] SERVER",
+        "write typed stubs of tools, in Python and TypeScript",
+        (
+            "louver types --out stubs -- louver serve --example",
+            "louver types --out stubs --as role:support --config mcp.json",
+        ),
+        _option("--out FOLDER", "write NAME.pyi and NAME.d.ts of each server to this folder", required=True),
+        _option("--as WHO", "only what this caller sees (default: 'principal', or nobody)", dest="who"),
+        Servers(),
+        more="They have a function for each tool, and the types of what it takes and returns.",
+    ),
+    _command(
         "call [OPTIONS] TOOL [NAME=VALUE ...] SERVER",
         "call one tool and print its answer",
         (
@@ -318,7 +330,7 @@ COMMANDS = (
 GROUPS = {
     "start": ("demo", "doctor", "undo"),
     "serve": ("serve", "check", "login", "logout", "token"),
-    "look": ("ui", "tools", "call", "suggest", "report"),
+    "look": ("ui", "tools", "types", "call", "suggest", "report"),
 }
 
 

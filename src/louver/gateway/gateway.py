@@ -30,6 +30,7 @@ from louver.gateway.routing.aggregate import SEPARATOR, AggregateRoutes
 from louver.gateway.routing.dispatch import Dispatcher
 from louver.gateway.routing.single import SingleRoute
 from louver.seams import plugged_in
+from louver.steps.pages import pages
 from louver.steps.request import ANONYMOUS, Identity
 from louver.steps.telemetry import metrics
 from louver.steps.tools.listing import Listing
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from louver.catalogue.entry import Entry
     from louver.catalogue.files.output_schemas import SchemaFile
     from louver.catalogue.learned import LearnedFields
+    from louver.core.json import Schema
     from louver.gateway.back.lists.derived_tools import DerivedTools
     from louver.gateway.back.logins import Login, PluggedLogins
     from louver.gateway.back.upstream import Upstream
@@ -258,6 +260,16 @@ class Gateway:
             self.upstreams[upstream], caller, "tools/call", with_envelope(params, GATEWAY_IDENTITY.envelope)
         )
 
+    async def tools_for(self, upstream: str, principal: Principal) -> list[dict[str, Any]]:
+        """The tools of an upstream as a caller is listed them, by the names that a client of it alone knows."""
+        caller = GatewayCaller(identity=Identity(principal))
+
+        def page(place: dict[str, Any]) -> Awaitable[dict[str, Any]]:
+            params = with_envelope(place, GATEWAY_IDENTITY.envelope)
+            return self._dispatcher.send(self.upstreams[upstream], caller, "tools/list", params)
+
+        return [tool async for listed in pages(page) for tool in listed["tools"]]
+
     async def reconfigure(self, config: Config) -> None:
         """Switch to another configuration, but for its `state`; unchanged upstreams keep their sessions."""
         await asyncio.to_thread(_load, config)
@@ -298,9 +310,16 @@ class Gateway:
         file = self._files.descriptions.find(self._as_listed(upstream, tool)["name"])
         return [] if file is None else file.search_terms
 
-    def is_declared(self, upstream: str, tool: dict[str, Any]) -> bool:
-        """Whether a tool has an output schema, from its server or from a file."""
-        return tool.get("outputSchema") is not None or self._schema_file(upstream, tool) is not None
+    def output_schema(self, upstream: str, tool: dict[str, Any]) -> Schema | None:
+        """The output schema of a tool, from its server or from a file."""
+        declared = tool.get("outputSchema")
+        file = self._schema_file(upstream, tool) if declared is None else None
+        return declared if file is None else file.schema
+
+    def learnt_fields(self, upstream: str, tool: dict[str, Any]) -> tuple[str, ...]:
+        """The paths of fields in earlier answers of a tool."""
+        learned = self._files.learned
+        return () if learned is None else learned.find(self._as_listed(upstream, tool)["name"])
 
     def problems_of(self, state: UpstreamState) -> list[str]:
         """Problems of an upstream's guidance, views, schemas, descriptions, policy and tool rules."""
@@ -402,7 +421,7 @@ class Gateway:
                 config.transport,
                 version,
                 tools,
-                projectable=sum(self.is_declared(config.name, tool) for tool in tools),
+                projectable=sum(self.output_schema(config.name, tool) is not None for tool in tools),
                 instructions=session.negotiation.opening.get("instructions", ""),
                 own_tools=own_tools,
                 server_name=session.negotiation.name,

@@ -54,7 +54,7 @@ def _row(gateway: Gateway, of: UpstreamState, tool: dict[str, Any]) -> dict[str,
         "tool": tool["name"],
         "bytes": size,
         "tokens": terminal.tokens(size),
-        "projectable": gateway.is_declared(of.name, tool),
+        "projectable": gateway.output_schema(of.name, tool) is not None,
         "views": gateway.views_of(of.name, tool),
     }
 

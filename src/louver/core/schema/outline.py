@@ -74,7 +74,7 @@ def outline(schema: Schema, depth: int = MAX_OUTLINE_DEPTH) -> list[Member]:
     """At most `MAX_OUTLINE_MEMBERS` members, parents first, in the schema's order; `depth` counts names."""
     found: list[Member] = []
     try:
-        for member in _Reader().members((), document(schema), depth):
+        for member in OutlineReader().members((), document(schema), depth):
             found.append(member)
             if len(found) == MAX_OUTLINE_MEMBERS:
                 break
@@ -83,11 +83,11 @@ def outline(schema: Schema, depth: int = MAX_OUTLINE_DEPTH) -> list[Member]:
     return found
 
 
-_ANY: Final = Type("any")
+ANY: Final = Type("any")
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class OutlinedMember:
     place: Place
     required: bool
     others: tuple[Place, ...] = ()  # of the same name, in alternatives
@@ -97,53 +97,56 @@ class _Known:
         return (self.place, *self.others)
 
 
-class _Reader:
+class OutlineReader:
+    looks_through_arrays = True  # the members of an array are those of its elements
+
     def __init__(self) -> None:
-        self._budget = StepBudget(MAX_READING_STEPS)
+        self.budget = StepBudget(MAX_READING_STEPS)
 
     def members(self, above: tuple[str, ...], place: Place, depth: int) -> Iterator[Member]:
-        yield from self._below(above, self._named(place, frozenset()), depth)
+        yield from self._below(above, self.named(place), depth)
 
-    def _below(self, above: tuple[str, ...], named: dict[str, _Known], depth: int) -> Iterator[Member]:
+    def _below(self, above: tuple[str, ...], named: dict[str, OutlinedMember], depth: int) -> Iterator[Member]:
         for name, known in named.items():
             steps, words = (*above, name), known.place.words
-            types, description = self._described(known)
+            types, description = self.described(known)
             limits = {keyword: words[keyword] for keyword in _LIMITS if keyword in words}
             yield Member(FieldPath(steps), types, known.required, description, words.get("default"), limits)
             if depth > 1:
                 with suppress(OverBudget):
-                    below = _either([self._named(each, frozenset()) for each in known.places])
+                    below = _either([self.named(each) for each in known.places])
                     yield from self._below(steps, below, depth - 1)
 
-    def _described(self, known: _Known) -> tuple[tuple[Type, ...], str]:
+    def described(self, known: OutlinedMember) -> tuple[tuple[Type, ...], str]:
         try:
-            types = dict.fromkeys(each for place in known.places for each in self._types(place, frozenset()))
+            types = dict.fromkeys(each for place in known.places for each in self.types(place))
             return tuple(types), self._description(known.place, frozenset())
         except OverBudget:
-            return (_ANY,), ""
+            return (ANY,), ""
 
-    def _named(self, place: Place, seen: _Seen) -> dict[str, _Known]:
+    def named(self, place: Place, seen: _Seen = frozenset()) -> dict[str, OutlinedMember]:
         """The members of an object at a place, or of the elements of an array there."""
         if place.key in seen:
             return {}
         seen |= {place.key}
         required = set(strings(place.words.get("required")))
-        with self._budget.deeper():
-            found = {name: _Known(below, False) for name, below in place.named("properties").items()}
-            for part in _parts(place):
-                _add(found, self._named(part, seen))
+        with self.budget.deeper():
+            found = {name: OutlinedMember(below, False) for name, below in place.named("properties").items()}
+            for part in parts_of(place):
+                _add(found, self.named(part, seen))
             for keyword in _EITHER:
-                _add(found, _either([self._named(way, seen) for way in place.below(keyword)]))
-            if not found:
+                _add(found, _either([self.named(way, seen) for way in place.below(keyword)]))
+            if not found and self.looks_through_arrays:
                 for keyword in ("prefixItems", "items"):
                     for element in place.below(keyword):
-                        _add(found, self._named(element, seen))
+                        _add(found, self.named(element, seen))
         return {name: replace(known, required=known.required or name in required) for name, known in found.items()}
 
-    def _types(self, place: Place, seen: _Seen) -> list[Type]:
+    def types(self, place: Place, seen: _Seen = frozenset()) -> list[Type]:
+        """The alternatives at a place."""
         if place.key in seen:
-            return [_ANY]
-        with self._budget.deeper():
+            return [ANY]
+        with self.budget.deeper():
             return self._types_in(place, seen | {place.key})
 
     def _types_in(self, place: Place, seen: _Seen) -> list[Type]:
@@ -154,55 +157,55 @@ class _Reader:
             more = [Type("...", is_value=True)] if len(values) > MAX_OUTLINE_VALUES else []
             return [*map(_shown, values[:MAX_OUTLINE_VALUES]), *more]
         kinds = [words["type"]] if isinstance(words.get("type"), str) else strings(words.get("type"))
-        if types := [self._of_kind(kind, place, seen) for kind in kinds if kind in _KINDS]:
+        if types := [self.of_kind(kind, place, seen) for kind in kinds if kind in _KINDS]:
             return types
-        ways = [each for keyword in _EITHER for way in place.below(keyword) for each in self._types(way, seen)]
-        parts = [types for part in _parts(place) if (types := self._types(part, seen)) != [_ANY]]
+        ways = [each for keyword in _EITHER for way in place.below(keyword) for each in self.types(way, seen)]
+        parts = [types for part in parts_of(place) if (types := self.types(part, seen)) != [ANY]]
         if alternatives := [*dict.fromkeys(ways)] or (parts[0] if parts else []):
             return alternatives
         if "properties" in words:
-            return [Type("object")]
-        return [self._of_kind("array", place, seen) if "items" in words else _ANY]
+            return [self.of_kind("object", place, seen)]
+        return [self.of_kind("array", place, seen) if "items" in words else ANY]
 
-    def _of_kind(self, kind: str, place: Place, seen: _Seen) -> Type:
+    def of_kind(self, kind: str, place: Place, seen: _Seen) -> Type:
         keyword = {"array": "items", "object": "additionalProperties"}.get(kind)
-        is_plain = not {"prefixItems", "properties"} & place.words.keys()
+        is_plain = not {"prefixItems", "properties", "patternProperties"} & place.words.keys()
         elements = place.below(keyword) if keyword is not None and is_plain else []
-        of = tuple(self._types(elements[0], seen)) if elements else ()
-        return Type(kind) if of == (_ANY,) else Type(kind, of)
+        of = tuple(self.types(elements[0], seen)) if elements else ()
+        return Type(kind) if of == (ANY,) else Type(kind, of)
 
     def _description(self, place: Place, seen: _Seen) -> str:
         if place.key in seen:
             return ""
-        with self._budget.deeper():
+        with self.budget.deeper():
             description = place.words.get("description")
             if isinstance(description, str):
                 return description
-            found = (self._description(part, seen | {place.key}) for part in _parts(place))
+            found = (self._description(part, seen | {place.key}) for part in parts_of(place))
             return next(filter(None, found), "")
 
 
-def _parts(place: Place) -> list[Place]:
+def parts_of(place: Place) -> list[Place]:
     """The schemas that apply at a place next to its own keywords."""
     target = place.resolve(place.words["$ref"]) if "$ref" in place.words else None
     return [*([] if target is None else [target]), *place.below("allOf")]
 
 
-def _add(found: dict[str, _Known], more: dict[str, _Known]) -> None:
+def _add(found: dict[str, OutlinedMember], more: dict[str, OutlinedMember]) -> None:
     for name, known in more.items():
         before = found.get(name, known)
         found[name] = replace(before, required=before.required or known.required)
 
 
-def _either(ways: list[dict[str, _Known]]) -> dict[str, _Known]:
+def _either(ways: list[dict[str, OutlinedMember]]) -> dict[str, OutlinedMember]:
     """The members of alternatives: one is required if every object among them requires it."""
     objects = [way for way in ways if way]
-    found: dict[str, _Known] = {}
+    found: dict[str, OutlinedMember] = {}
     for name, known in chain.from_iterable(way.items() for way in objects):
         is_required = all(name in way and way[name].required for way in objects)
         before = found.get(name)
         others = known.others if before is None else (*before.others, *known.places)
-        found[name] = _Known(known.place if before is None else before.place, is_required, others)
+        found[name] = OutlinedMember(known.place if before is None else before.place, is_required, others)
     return found
 
 
