@@ -5,12 +5,25 @@ import json
 import pytest
 
 import louver
+from louver import Projection, compile_projection
+from louver.steps.calls.unmatched import note_by_value
 from steps.profiles import PROFILE, SCHEMA, VIEWS, lowlevel, tool
 from steps.wire import NEW, attached, connect
 
 pytestmark = pytest.mark.anyio
 
 NAME = {"mode": "include", "fields": ["name"]}
+
+
+async def test_a_member_that_no_row_has_is_no_unknown_field():
+    """Ours: without a schema, what a test reads may be missing in one answer and there in the next."""
+    value = {"items": [{"title": "a"}, {"title": "b"}]}
+    plans = [compile_projection(Projection(include=[f"$.items[?{test}].title"])) for test in ("!@.deleted", "@.s == 1")]
+    assert [note_by_value(value, plan) for plan in plans] == [None, None]
+    unknown = compile_projection(Projection(include=["$.items[?@.title > 1].titel", "items.title"]))
+    assert note_by_value(value, unknown) == (
+        "NOTE: the output has no field '$.items[?@.title > 1].titel'; did you mean '$.items[?@.title > 1].title'?"
+    )
 
 
 async def test_the_argument_is_added_to_the_input_schema(profiles, era):

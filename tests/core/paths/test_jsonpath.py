@@ -60,6 +60,12 @@ def test_the_text_of_a_path_of_rows_reads_back_as_the_path(rng: Random):
         assert str(FieldPath.parse(text, deep=True, rows=True)) == text
 
 
+def test_constants_of_unlike_types_make_unlike_paths():
+    """To Python `1 == True`: a plan that is kept for one is no plan for the other."""
+    paths = [read(f"$.a[?@.b == {constant}]") for constant in ("1", "true", "0", "false", "1.0", "'1'", "null")]
+    assert len(set(paths)) == len(paths)
+
+
 REFUSED = {
     "a function": ("$.a[?length(@.b) > 3]", "Functions are not read"),
     "another function": ("$.a[?match(@.b, 'x')]", "Functions are not read"),

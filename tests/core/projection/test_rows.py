@@ -109,6 +109,7 @@ def test_names_that_no_row_has_are_told_of_tests_too():
         "$.total[0]": False,
         "$.items[?@.labels[?@.name]].title": True,
         "$.items['title','state']": True,
+        "$.items[?!@.deleted].title": True,
         "$..anything": True,
     }.items():
         assert (compile_projection(include(field), SCHEMA).unmatched == ()) == is_known, field
@@ -181,6 +182,14 @@ def test_tests_count_in_what_a_projection_looks_at():
     tested = compile_projection(include("$.items[?@.a == 1 && @.a < 5 && @.a > 0]"))
     assert not plain.looks_at_more(rows, 200)
     assert tested.looks_at_more(rows, 600)
+    assert tested.nodes == plain.nodes + 6
+
+
+def test_what_a_test_reads_within_a_row_counts_too():
+    """Whatever is kept of the row."""
+    rows = {"items": [{"a": 1, "b": [{"c": 1}] * 1000}]}
+    assert not compile_projection(include("$.items[?@.a == 1].a")).looks_at_more(rows, 500)
+    assert compile_projection(include("$.items[?@.b[?@.c == 2]].a")).looks_at_more(rows, 500)
 
 
 def test_a_value_can_be_kept_if_it_holds_no_more_than_is_asked_for():

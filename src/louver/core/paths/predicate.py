@@ -7,7 +7,7 @@ ordered. It is compiled to Python source; member names and constants enter it on
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -53,10 +53,15 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    value: str | int | float | bool | None
+    value: str | int | float | bool | None = field(compare=False)
+    text: str = field(init=False, repr=False)  # to Python `1 == True`
+
+    def __post_init__(self) -> None:
+        text = quoted(self.value) if isinstance(self.value, str) else json.dumps(self.value)
+        object.__setattr__(self, "text", text)
 
     def __str__(self) -> str:
-        return quoted(self.value) if isinstance(self.value, str) else json.dumps(self.value)
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +132,11 @@ class RowTest:
         return tuple(_queries(self.condition))
 
     @cached_property
+    def needed(self) -> tuple[Query, ...]:
+        """The same without what must not be there."""
+        return tuple(_queries(self.condition, absent=False))
+
+    @cached_property
     def reads_root(self) -> bool:
         return any(query.from_root or any(pick.reads_root for pick in query.picks) for query in self.queries)
 
@@ -134,6 +144,11 @@ class RowTest:
     def weight(self) -> int:
         """How many places it reads of one row."""
         return sum(1 + len(query.steps) + sum(pick.weight for pick in query.picks) for query in self.queries)
+
+    @cached_property
+    def reads_many(self) -> bool:
+        """Whether it may read more of one row than that."""
+        return not all(query.is_singular for query in self.queries)
 
     def source(self, row: str, names: dict[str, Any], *, is_expected: bool = False) -> str:
         """Python source that is true of a row that meets it.
@@ -223,12 +238,12 @@ def _position(step: Step) -> int | None:
     return None
 
 
-def _queries(condition: Condition) -> Iterator[Query]:
+def _queries(condition: Condition, *, absent: bool = True) -> Iterator[Query]:
     if isinstance(condition, AllOf | AnyOf):
         for part in condition.parts:
-            yield from _queries(part)
+            yield from _queries(part, absent=absent)
     elif isinstance(condition, Not):
-        yield from _queries(condition.part)
+        yield from _queries(condition.part) if absent else ()
     else:
         sides = [condition.query] if isinstance(condition, Exists) else [condition.left, condition.right]
         yield from (query for query in sides if isinstance(query, Query))

@@ -19,7 +19,7 @@ from louver.core.json import Json, Schema, is_array, is_object
 from louver.core.paths.find import at_path
 from louver.core.paths.mask import ALL, NONE, Mask, exclude_mask, include_mask
 from louver.core.paths.path import FieldPath
-from louver.core.paths.rows import DEEP
+from louver.core.paths.rows import DEEP, Pick
 from louver.core.project import project
 from louver.core.projection.compile import Compiled
 from louver.core.projection.view import View, Views
@@ -84,6 +84,9 @@ class Plan:
         self._wrapper_plan = wrapper_plan
         self._masks = _masks(include, exclude, always) if like is None else like._masks
         self.has_rows = any(path.has_rows for path in (*include, *exclude))
+        picks = [step for path in (*include, *exclude) for step in path.steps if isinstance(step, Pick)]
+        self._weight = sum(pick.weight for pick in picks)
+        self._reads_many = any(test.reads_many for pick in picks for test in pick.tests)
         # What rows are left out of is the whole value, so these go first.
         self._in_turn = self._masks[::-1] if any(path.has_rows for path in exclude) else self._masks
         # Masks of their own: in one, paths with wildcards would make many more states.
@@ -136,7 +139,9 @@ class Plan:
     def looks_at_more(self, value: Json, most: int) -> bool:
         """Whether projection looks at more than `most` parts of a value."""
         is_one = len(self._masks) == 1 and not self._wrapper_masks and self._reshaping is None
-        return is_larger(value, most, self._masks[0]) if is_one else is_larger(value, most)
+        if is_one and not self._reads_many:
+            return is_larger(value, most, self._masks[0])
+        return is_larger(value, most // (1 + self._weight))
 
     def can_have_kept(self, value: Json) -> bool:
         """Whether a value holds no more than is kept of any; of rows nobody can tell why they are there."""
@@ -181,9 +186,9 @@ class Plan:
 
     @property
     def nodes(self) -> int:
-        """The size of the plan: how many nodes its masks have."""
+        """The size of the plan: how many nodes its masks have, and how much its tests read."""
         wrapper_masks = (self._like or self)._wrapper_masks
-        return sum(len(mask.nodes()) for mask in (*wrapper_masks, *self._masks))
+        return self._weight + sum(len(mask.nodes()) for mask in (*wrapper_masks, *self._masks))
 
     @cached_property
     def fields(self) -> tuple[str, ...]:

@@ -121,7 +121,7 @@ class _Reader:
             return self._named(around, step) if isinstance(step, str) else self._any_below(spot)
         named = [self._named(around, name) for name in step.names]
         rows = self._elements(spot) if step.rows else []
-        for query in (query for test in step.tests for query in test.queries):
+        for query in (query for test in step.tests for query in test.needed):
             if not self._leads(self._root if query.from_root else self._spot(rows), query):
                 return []
         return [*rows, *(place for each in named for place in each)] if all(named) else []

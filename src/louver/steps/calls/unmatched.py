@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.core.json import members, strings
 from louver.core.paths.path import FieldPath
+from louver.core.paths.rows import Pick
 from louver.core.preview.field_sizes import weigh
 from louver.core.schema.infer import infer
 from louver.core.schema.known_fields import unmatched
@@ -51,14 +52,27 @@ def note_by_value(value: Json, plan: Plan) -> str | None:
     """The note by an output without schema; UnknownField if no included field exists."""
     if plan.request.mode != "include":
         return None
-    fields = tuple(from_root(FieldPath.parse(field, rows=True)) for field in plan.fields)
+    asked = [from_root(FieldPath.parse(field, rows=True)) for field in plan.fields]
+    fields = {_of_all_rows(path): path for path in asked}
     missing = unmatched(infer([value]), fields, ())
-    names = [str(path) for path in missing]
-    suggestions = {str(path): str(suggestion) for path, suggestion in missing.items() if suggestion is not None}
+    names = [str(fields[path]) for path in missing]
+    suggestions = {
+        str(fields[path]): str(_with_tests(meant, fields[path])) for path, meant in missing.items() if meant is not None
+    }
     if len(names) == len(fields):
         leaves = sorted((weight for weight in weigh(value) if weight.is_leaf), key=lambda weight: -weight.bytes)
         raise _no_match_error(names, suggestions, [str(weight.path) for weight in leaves])
     return _note(names, suggestions)
+
+
+def _of_all_rows(path: FieldPath) -> FieldPath:
+    """A path without its tests: a member that no row of an answer has may be one that the test is about."""
+    return FieldPath(tuple(None if isinstance(step, Pick) and step.tests else step for step in path.steps), path.deep)
+
+
+def _with_tests(path: FieldPath, asked: FieldPath) -> FieldPath:
+    steps = zip(path.steps, asked.steps, strict=False)
+    return FieldPath(tuple(own if isinstance(own, Pick) and step is None else step for step, own in steps), path.deep)
 
 
 def _note(names: Sequence[str], suggestions: Mapping[str, str]) -> str | None:
