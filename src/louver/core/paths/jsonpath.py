@@ -76,10 +76,10 @@ class _Tokens:
     def __init__(self, text: str) -> None:
         self.text = text
         self.values: list[Any] = []
-        self.replaced = ""
         self._starts: list[tuple[int, int]] = []  # in `replaced`, in `text`
         found = [*self._split()]
-        depth = 0
+        parts: list[str] = []
+        length = depth = 0
         for position, (kind, token, start) in enumerate(found):
             before = found[position - 1][1] if position else ""
             if before in (".", "..") and (text[start - 1] != "." or kind == "number" or token in ("$", "@")):
@@ -89,9 +89,11 @@ class _Tokens:
             if depth > MAX_NESTED_BRACKETS:
                 raise InvalidPath(text, start, f"at most {MAX_NESTED_BRACKETS} brackets within one another")
             # What stands apart stays so: `0 2` is not 2.
-            self.replaced += " " * text[:start].endswith((" ", "\t", "\n", "\r"))
-            self._starts.append((len(self.replaced), start))
-            self.replaced += self._replacement(kind, token, start, before, after)
+            space = " " if position and text[start - 1].isspace() else ""
+            self._starts.append((length + len(space), start))
+            parts.append(space + self._replacement(kind, token, start, before, after))
+            length += len(parts[-1])
+        self.replaced = "".join(parts)
 
     def _split(self) -> Iterator[tuple[str, str, int]]:
         at = 0
