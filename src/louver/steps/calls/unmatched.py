@@ -52,8 +52,8 @@ def note_by_value(value: Json, plan: Plan) -> str | None:
     """The note by an output without schema; UnknownField if no included field exists."""
     if plan.request.mode != "include":
         return None
-    asked = [from_root(FieldPath.parse(field, rows=True)) for field in plan.fields]
-    fields = {_of_all_rows(path): path for path in asked}
+    requested = [from_root(FieldPath.parse(field, rows=True)) for field in plan.fields]
+    fields = {_of_all_rows(path): path for path in requested}
     missing = unmatched(infer([value]), fields, ())
     names = [str(fields[path]) for path in missing]
     suggestions = {
@@ -70,8 +70,8 @@ def _of_all_rows(path: FieldPath) -> FieldPath:
     return FieldPath(tuple(None if isinstance(step, Pick) and step.tests else step for step in path.steps), path.deep)
 
 
-def _with_tests(path: FieldPath, asked: FieldPath) -> FieldPath:
-    steps = zip(path.steps, asked.steps, strict=False)
+def _with_tests(path: FieldPath, requested: FieldPath) -> FieldPath:
+    steps = zip(path.steps, requested.steps, strict=False)
     return FieldPath(tuple(own if isinstance(own, Pick) and step is None else step for step, own in steps), path.deep)
 
 
@@ -92,7 +92,7 @@ def _clauses(names: Sequence[str], suggestions: Mapping[str, str]) -> list[str]:
         f"the output has no field {name!r}{_suggestion(suggestions.get(name))}" for name in names[:MAX_EXPLAINED_PATHS]
     ]
     more = len(names) - len(clauses)
-    return [*clauses, *([f"nor {more} more that were asked for"] if more else [])]
+    return [*clauses, *([f"nor {more} more that were requested for"] if more else [])]
 
 
 def _suggestion(name: str | None) -> str:
