@@ -92,7 +92,7 @@ def _clauses(names: Sequence[str], suggestions: Mapping[str, str]) -> list[str]:
         f"the output has no field {name!r}{_suggestion(suggestions.get(name))}" for name in names[:MAX_EXPLAINED_PATHS]
     ]
     more = len(names) - len(clauses)
-    return [*clauses, *([f"nor {more} more that were requested for"] if more else [])]
+    return [*clauses, *([f"nor {more} more that were asked for"] if more else [])]
 
 
 def _suggestion(name: str | None) -> str:
