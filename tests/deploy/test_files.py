@@ -1,38 +1,52 @@
 """The files of deploy/ are well-formed, and say what the documentation promises of them."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
 
 from docs.pages import ROOT
+from fixtures.promtool import checked
 
 DEPLOY = ROOT / "deploy"
+YAMLLINT = """
+extends: default
+rules:
+  braces: {max-spaces-inside: 1}
+  document-start: disable
+  line-length: {max: 200}
+  truthy: {check-keys: false}
+"""
 METRICS = (ROOT / "src" / "louver" / "team" / "metrics.py").read_text("utf-8")
 
 
-def documents():
-    return list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text("utf-8")))
+@pytest.fixture
+def judge():
+    """Runs a command of the group `deploy`, which must find nothing."""
+
+    def judged(*command):
+        program = Path(sys.executable).with_name(command[0])
+        if not program.exists():
+            assert "CI" not in os.environ, "uv sync --group deploy"
+            pytest.skip("needs the group 'deploy': uv sync --group deploy")
+        done = subprocess.run([program, *command[1:]], cwd=DEPLOY, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    return judged
 
 
-def test_the_pods_are_replicas_without_affinity_and_without_rights():
-    """Issue 43: two replicas and no affinity, non-root, a read-only root, health checks."""
-    [deployment] = [each for each in documents() if each["kind"] == "Deployment"]
-    [service] = [each for each in documents() if each["kind"] == "Service"]
-    assert deployment["spec"]["replicas"] == 2
-    assert "sessionAffinity" not in service["spec"]
-    pod = deployment["spec"]["template"]["spec"]
-    [container] = pod["containers"]
-    assert pod["securityContext"]["runAsNonRoot"] is True
-    assert container["securityContext"]["readOnlyRootFilesystem"] is True
-    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
-    assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
-    assert container["args"][container["args"].index("--allowed-host") + 1] == service["metadata"]["name"]
-    assert service["spec"]["selector"] == deployment["spec"]["template"]["metadata"]["labels"]
+def test_no_linter_finds_a_fault(judge):
+    """Issue 59."""
+    judge("hadolint", "Dockerfile")
+    judge("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "compose.yaml")
+    written = [str(each.relative_to(DEPLOY)) for each in DEPLOY.rglob("*.yaml") if each.parent.name != "templates"]
+    judge("yamllint", "--strict", "--config-data", YAMLLINT, *written)
 
 
 def test_the_replicas_of_compose_differ_in_their_url_alone():
@@ -46,12 +60,6 @@ def test_the_replicas_of_compose_differ_in_their_url_alone():
     assert "state:/state" in first["volumes"]
 
 
-def test_the_proxy_sends_no_call_twice():
-    """A replica that dies may have run a call: with `non_idempotent` another one ran it again."""
-    [retried] = re.findall(r"^\s*proxy_next_upstream (.*);", (DEPLOY / "nginx.conf").read_text("utf-8"), re.MULTILINE)
-    assert retried == "error"
-
-
 def test_the_image_runs_as_nobody_in_particular_and_knows_its_health():
     lines = (DEPLOY / "Dockerfile").read_text("utf-8").splitlines()
     assert "USER 10001:10001" in lines
@@ -63,19 +71,27 @@ def test_the_unit_is_accepted(tmp_path):
     unit = tmp_path / "louver.service"
     text = (DEPLOY / "louver.service").read_text("utf-8")
     unit.write_text(text.replace("/opt/louver/bin/louver", shutil.which("true") or "/bin/true"))
-    checked = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
-    assert (checked.returncode, checked.stderr) == (0, "")
+    verified = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
+    assert (verified.returncode, verified.stderr) == (0, "")
 
 
-def test_the_board_asks_for_metrics_that_there_are():
-    board = json.loads((DEPLOY / "grafana.json").read_text("utf-8"))
+def test_prometheus_accepts_the_alerts():
+    """`promtool check rules`."""
+    assert checked("rules", DEPLOY / "alerts.yaml") == ""
+
+
+def expressions(file):
+    text = (DEPLOY / file).read_text("utf-8")
+    if file == "alerts.yaml":
+        return [rule["expr"] for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
+    return [target["expr"] for panel in json.loads(text)["panels"] for target in panel["targets"]]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("file", ["alerts.yaml", "grafana.json"])
+def test_the_metrics_of_the_board_and_the_alerts_are_there(file):
     instruments = {name.replace(".", "_") for name in re.findall(r'create_\w+\(\s*"([\w.]+)"', METRICS)}
-    asked = {
-        name
-        for panel in board["panels"]
-        for target in panel["targets"]
-        for name in re.findall(r"(?:mcp|louver)_[a-z_]+(?=\{|\[)", target["expr"])
-    }
+    asked = {name for each in expressions(file) for name in re.findall(r"(?:mcp|louver)_[a-z_]+(?=\{|\[| ==)", each)}
     assert asked
     suffix = r"(_seconds|_bytes)?(_count|_bucket|_sum|_total)?$"
     assert {name for name in asked if re.sub(suffix, "", name) not in instruments} == set()

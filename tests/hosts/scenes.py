@@ -25,6 +25,12 @@ def fields(*names):
     return {"tool": "get_person", "arguments": {"id": 7, ARGUMENT: list(names)}}
 
 
+SOME_ROWS = {
+    "tool": "list_rows",
+    "arguments": {"number": 150, ARGUMENT: ["$.rows[?@.id == 3 || @.id > 147].id"]},
+}
+
+
 def page(number):
     arguments = {"handle": "$handle", ARGUMENT: ["rows.id"], "page": number}
     return {"tool": RESULT_TOOL, "arguments": arguments}
@@ -48,7 +54,7 @@ def found(**arguments):
 
 SCENES = {
     "default": ({}, [PERSON]),
-    "fields": ({"argument": "all"}, [PERSON, fields("name"), fields("nmae")]),
+    "fields": ({"argument": "all"}, [PERSON, fields("name"), fields("nmae"), SOME_ROWS]),
     "beside": (
         {"keepResults": 20_000},
         [PERSON, {"tool": "list_rows", "arguments": {"number": 150}}, page(1), page(2)],
@@ -91,6 +97,7 @@ CELLS = {
     "plain call": ("default", lambda seen: "London" in seen.results[0]),
     "fields": ("fields", lambda seen: "Ada" in seen.results[1] and "London" not in seen.results[1]),
     "wrong field": ("fields", lambda seen: "did you mean 'name'" in plain(seen.results[2])),
+    "rows": ("fields", lambda seen: ids(seen.results[3]) == 3),
     "over HTTP": ("http", lambda seen: "London" in seen.results[0] and "London" not in seen.results[1]),
     "guidance": ("beside", lambda seen: NOTE in seen.results[0]),
     "kept result": ("beside", lambda seen: "page 2 of 2" in seen.results[3] and "149" in seen.results[3]),

@@ -1,4 +1,4 @@
-"""Three replicas behind nginx, by turns, of which one is killed now and then: no call is lost that a retry mends."""
+"""Three replicas behind a proxy, by turns, of which one is killed or hangs: no call is lost that a retry mends."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import asyncio
 import hashlib
 import json
 import os
-import shutil
-import subprocess
-from contextlib import AsyncExitStack, contextmanager
+import signal
+from collections import Counter
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 import httpx2
 import pytest
 
 from fixtures import stores
-from fixtures.failsafe import FAILSAFE_S, until
+from fixtures.failsafe import until
+from fixtures.proxies import proxied
 from fixtures.stores import free_port
 from gateway.gateways import LOUVER
 from gateway.raw import HANDSHAKE, STATELESS, Http
@@ -23,42 +24,13 @@ from team.test_replicas import KEY
 
 pytestmark = pytest.mark.anyio
 
+ERAS = [HANDSHAKE, STATELESS]
 REPLICAS = 3
 KEPT_EVERY = 20
 CHANGED = "notifications/tools/list_changed"
 RESULT = "dev.louver/result"
 TRIES = 8
 """Of a call, each over a new connection: two replicas are always there."""
-
-NGINX = """
-worker_processes 1;
-daemon off;
-pid {folder}/nginx.pid;
-error_log {folder}/error.log;
-events {{ worker_connections 1024; }}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    upstream louver {{ {servers} }}
-    server {{
-        listen 127.0.0.1:{port};
-        location / {{
-            proxy_pass http://louver;
-            proxy_http_version 1.1;
-            proxy_set_header Connection "";
-            proxy_set_header Host $http_host;
-            proxy_buffering off;
-            proxy_buffer_size 16k;
-            proxy_buffers 8 16k;
-            proxy_next_upstream error;
-        }}
-    }}
-}}
-"""
 
 
 class Replica:
@@ -74,30 +46,20 @@ class Replica:
     async def is_ready(self):
         await asyncio.to_thread(self._served.says, "serving at ")
 
+    @contextmanager
+    def hanging(self):
+        os.kill(self._served.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.kill(self._served.pid, signal.SIGCONT)
+
     def kill(self):
         self._served.kill()
         self.close()
 
     def close(self):
         self._served.close()
-
-
-@contextmanager
-def proxied(folder, ports):
-    """The URL of nginx before these ports."""
-    nginx = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-    if nginx is None:
-        missing = pytest.fail if "CI" in os.environ else pytest.skip
-        missing("nginx is needed, as `apt-get install nginx-light` brings it")
-    servers = " ".join(f"server 127.0.0.1:{each} max_fails=0;" for each in ports)
-    settings = folder / "nginx.conf"
-    settings.write_text(NGINX.format(folder=folder, port=(port := free_port()), servers=servers))
-    process = subprocess.Popen([nginx, "-p", str(folder), "-c", str(settings)], stderr=subprocess.DEVNULL)
-    try:
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.terminate()
-        process.wait(FAILSAFE_S)
 
 
 class Retried(Http):
@@ -174,22 +136,19 @@ async def hears_all(listeners, caller, done, missed):
         await asyncio.sleep(0.2)
 
 
-@pytest.mark.parametrize(
-    ("calls", "pause_s"), [(320, 0.5), pytest.param(6_000, 3, marks=pytest.mark.deep)], ids=["short", "long"]
-)
-async def test_no_call_is_lost_while_replicas_are_killed(tmp_path, calls, pause_s):
-    """Issue 43: 16 clients of each revision, kill -9, 0 lost beyond what a retry of the connection mends."""
+@asynccontextmanager
+async def deployed(folder, proxy):
+    """Replicas that share a store, behind a proxy: those, and what opens a client by its number and revision."""
     ports = [free_port() for _ in range(REPLICAS)]
-    tokens = [f"token-{number}" for number in range(35)]
+    tokens = [f"token-{number}" for number in range(33)]
     digests = {hashlib.sha256(token.encode()).hexdigest(): {"subject": token} for token in tokens}
-    (allowed := tmp_path / "tokens.json").write_text(json.dumps({"tokens": digests}))
+    (allowed := folder / "tokens.json").write_text(json.dumps({"tokens": digests}))
     allowed.chmod(0o600)
-    lost, missed, kills = [], [], 0
     async with AsyncExitStack() as stack:
         store = stack.enter_context(stores.redis())
-        (folder := tmp_path / "behind").mkdir()
+        (folder / "behind").mkdir()
         changed = {"it": fixture("growing", isolation="shared")}
-        behind = stack.enter_context(serving(*config(folder, changed))).url
+        behind = stack.enter_context(serving(*config(folder / "behind", changed))).url
         settings = {
             "keys": [KEY],
             "state": store.url,
@@ -198,16 +157,14 @@ async def test_no_call_is_lost_while_replicas_are_killed(tmp_path, calls, pause_
         }
         replicas = []
         for number, port in enumerate(ports):
-            (folder := tmp_path / str(number)).mkdir()
+            (own := folder / str(number)).mkdir()
             servers = {"it": fixture("growing", isolation="shared"), "all": at(behind, isolation="shared")}
-            options = config(folder, servers, replicaUrl=f"http://127.0.0.1:{port}/mcp", **settings)
+            options = config(own, servers, replicaUrl=f"http://127.0.0.1:{port}/mcp", **settings)
             replicas.append(Replica(options, port))
             stack.callback(replicas[-1].close)
         for replica in replicas:
             await replica.is_ready()
-        (folder := tmp_path / "nginx").mkdir()
-        url = stack.enter_context(proxied(folder, ports))
-        await until(lambda: _answers(url))
+        url = stack.enter_context(proxied(proxy, folder, ports, free_port()))
 
         async def opened(number, era):
             client = Retried(url, era, tokens[number])
@@ -215,8 +172,23 @@ async def test_no_call_is_lost_while_replicas_are_killed(tmp_path, calls, pause_
             await client.open()
             return client
 
-        eras = [HANDSHAKE, STATELESS]
-        clients = [await opened(number, eras[number % 2]) for number in range(32)]
+        yield replicas, opened
+
+
+@pytest.mark.parametrize(
+    ("proxy", "calls", "pause_s"),
+    [
+        ("nginx", 320, 0.5),
+        pytest.param("nginx", 6_000, 3, marks=pytest.mark.deep),
+        pytest.param("haproxy", 6_000, 3, marks=pytest.mark.deep),
+    ],
+    ids=["short", "nginx", "haproxy"],
+)
+async def test_no_call_is_lost_while_replicas_are_killed(tmp_path, proxy, calls, pause_s):
+    """Issue 43: 16 clients of each revision, kill -9, 0 lost beyond what a retry of the connection mends."""
+    lost, missed, kills = [], [], 0
+    async with deployed(tmp_path, proxy) as (replicas, opened):
+        clients = [await opened(number, ERAS[number % 2]) for number in range(32)]
         listeners = clients[:4]
         listeners[1].listen()
         listeners[3].listen()
@@ -237,8 +209,21 @@ async def test_no_call_is_lost_while_replicas_are_killed(tmp_path, calls, pause_
     assert missed == []
 
 
-def _answers(url):
-    try:
-        return httpx2.get(url.removesuffix("/mcp") + "/healthz").status_code == 200
-    except httpx2.HTTPError:
-        return False
+@pytest.mark.deep
+async def test_a_replica_that_hangs_stops_nobody(tmp_path):
+    """Issue 59: HAProxy leaves it out and cuts what waits there, long before a call takes too long for it."""
+    lost, statuses = [], Counter()
+
+    async def count(response):
+        statuses[response.status_code] += 1
+
+    async with deployed(tmp_path, "haproxy") as (replicas, opened):
+        clients = [await opened(number, ERAS[number % 2]) for number in range(16)]
+        for client in clients:
+            client.client.event_hooks["response"].append(count)
+        working = asyncio.gather(*(works(client, 100, lost) for client in clients))
+        await until(lambda: statuses.total() > 100)
+        with replicas[1].hanging():
+            await working
+    assert lost == []
+    assert 504 not in statuses

@@ -67,6 +67,21 @@ async def test_a_record_that_was_written_survives_the_process(file):
     assert [each.correlation for each in kept(file)][:20] == [f"a-{number}" for number in range(20)]
 
 
+async def test_a_backup_that_was_made_meanwhile_reports_the_same_and_is_gone_on_with(file, tmp_path):
+    """Issue 59."""
+    backup = tmp_path / "backup.db"
+    with closing(AuditWriter(file)) as audit:
+        for number in range(3):
+            await audit.write(record(time=NOW + number))
+        with closing(sqlite3.connect(file)) as database:
+            database.execute("VACUUM INTO ?", (str(backup),))
+        assert kept(backup) == kept(file)
+        await audit.write(record(time=NOW + 3))
+    with closing(AuditWriter(backup)) as audit:
+        await audit.write(record(time=NOW + 3))
+    assert kept(backup) == kept(file)
+
+
 async def test_several_processes_write_one_file(file):
     """PRIVACY.md, "Audit": WAL. They begin at the same time, so they all want to make the file too."""
     processes = [writer(file, name, 30) for name in "abc"]

@@ -122,10 +122,6 @@ class RowTest:
     def __str__(self) -> str:
         return f"?{self.condition}"
 
-    def positions(self, elements: list[Json], root: Json) -> list[int]:
-        """The positions of the rows that meet it."""
-        return self._positions(elements, root)
-
     @cached_property
     def queries(self) -> tuple[Query, ...]:
         """What it reads, without what tests within that read."""
@@ -162,7 +158,8 @@ class RowTest:
         return quick or _Source(row, names).condition(self.condition)
 
     @cached_property
-    def _positions(self) -> Callable[[list[Json], Json], list[int]]:
+    def positions(self) -> Callable[[list[Json], Json], list[int]]:
+        """The positions of the rows that meet it, of the elements of an array and the root."""
         names: dict[str, Any] = {}
         source = self.source("row", names)
         source = f"lambda rows, root: [position for position, row in enumerate(rows) if {source}]"

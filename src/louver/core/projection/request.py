@@ -172,13 +172,13 @@ def _read_paths(mode: str, fields: object) -> tuple[FieldPath, ...]:
         if not isinstance(text, str):
             message = f"every field path is a string, element {position} of 'fields' is not"
             raise InvalidProjection(message, position=position)
-    check_rows(cast("list[str]", texts))
     read = _folded if len(texts) <= MAX_REMEMBERED_PATHS else _folded.__wrapped__
     return read(tuple(cast("list[str]", texts)), mode == "exclude")
 
 
 @lru_cache(maxsize=512)
 def _folded(texts: tuple[str, ...], deep: bool) -> tuple[FieldPath, ...]:
+    check_rows(texts)
     return fold(tuple(FieldPath.parse(text, deep=deep, rows=True) for text in texts))
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from louver.catalogue.entry import Entry
 from louver.concurrency.offload import in_thread
-from louver.core.json import compact, members
+from louver.core.json import compact, is_array, members
 from louver.core.paths.find import longest, with_items
 from louver.core.preview.field_sizes import size_of, weigh
 from louver.core.projection.view import Views
@@ -93,8 +93,9 @@ class ResultReader:
                 text, page, note = part.text, part.page or {}, part.note
         except LouverError as error:
             return {**envelope, "content": [{"type": "text", "text": error.message}], "isError": True}
+        head = _head(page, text)
         text = text if note is None else f"{note}\n{text}"
-        return {**envelope, "content": [{"type": "text", "text": _head(page) + text}]}
+        return {**envelope, "content": [{"type": "text", "text": head + text}]}
 
     async def _find(self, read: Read, request: Request) -> tuple[ResultInfo, Json]:
         found = await self._results.find(read.handle, request)
@@ -120,8 +121,7 @@ class ResultReader:
                 return _make_part(read, kept, value, info)
             plan = kept.ready_plan.plan
             note = note_by_value(value, plan) if plan.is_inferred else note_by_schema(entry, projection)
-            # A page, and the first rows, are named in a line above them.
-            has_head = read.page is not None or read.rows.limit is not None
+            has_head = read.page is not None or {read.rows.limit, read.rows.count_by} != {None} or is_array(value)
             room = limit - _bytes(note or "") - (_MAX_HEAD if has_head else 0)
             part = _make_part(read, kept, value, info, room)
             if _bytes(part.text) > room:
@@ -190,13 +190,15 @@ def _make_part(read: Read, kept: KeptValue, whole: Json, info: ResultInfo, limit
     return _Part(value, compact(value), ready_plan, is_partial=True, rows=rows, page=meta or None, is_inferred=True)
 
 
-def _head(page: dict[str, Any]) -> str:
-    """The line above a page, or above the first rows."""
+def _head(page: dict[str, Any], text: str) -> str:
+    """The line above a page, the first rows, or an array: Gemini CLI takes text that is JSON for an object."""
     parts = [f"page {page['page']} of {page['pages']}"] if "page" in page else []
     if "first" in page:
         parts.append(f"the first {page['first']:,} of {page['items']:,} elements")
     elif parts:
         parts.append(f"{page['items']:,} elements in all")
+    elif text.startswith("["):
+        parts.append("all elements")
     return f"{', '.join(parts)}\n" if parts else ""
 
 
