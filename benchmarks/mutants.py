@@ -114,9 +114,9 @@ def folders() -> list[str]:
 
 
 def tests_of(folder: str) -> list[str]:
-    """The files of tests for a folder: in that of the same name, or in the nearest around it that has some."""
+    """The files of tests for a folder: in that of the same name, below it, or in the nearest around that has some."""
     place = ROOT / "tests" / folder
-    while not (found := sorted(place.glob("test_*.py"))):
+    while not (found := sorted(place.glob("test_*.py")) or sorted(place.rglob("test_*.py"))):
         place = place.parent
     return [file.relative_to(ROOT).as_posix() for file in found]
 

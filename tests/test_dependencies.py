@@ -54,7 +54,7 @@ def test_what_is_imported_is_a_dependency_and_the_other_way_round():
 
 def test_extras_are_for_scripts_operation_word_vectors_and_toon():
     """Ours: everything else that makes answers faster or safer is always there."""
-    assert EXTRAS.keys() == {"keyring", "lua", "meaning", "metrics", "redis", "toon"}
+    assert EXTRAS.keys() == {"keyring", "lua", "meaning", "metrics", "otel", "redis", "toon"}
 
 
 def test_every_dependency_has_a_lowest_and_a_highest_version():

@@ -23,9 +23,12 @@ EXPECTED = {
     "team.login.flow:prepare": None,
     "team.replicas:prepare": None,
     "team.replicas:Replicas": "gateway.front.replicas:Replicas",
-    "team.metrics_endpoint:serve_metrics": None,
+    "team.telemetry:exported_signals": None,
+    "team.telemetry:Telemetry": None,
+    "team.trace_context:TraceContext": None,
     "desk.ui.api:PageApi": None,
     "desk.ui.page:PageFiles": None,
+    "desk.ui.sign_in:SignIn": None,
     "lua.scripts:ScriptRunner": "gateway.builtin.scripts:ScriptRunner",
     "lua.execute:Execute": "gateway.builtin.step:BuiltInTool",
 }

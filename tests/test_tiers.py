@@ -30,6 +30,7 @@ ONLY_DEEP = {
     "tests/team/login/test_official_suite.py": "the official suite, installed on first use",
     "tests/desk/ui/test_page.py::test_axe_finds_nothing": "axe-core, installed on first use",
     "tests/desk/ui/test_page.py::test_what_is_copied_runs": "takes long; what is copied is read every day",
+    "tests/desk/ui/test_sign_in.py::test_a_person_signs_in_at_the_page": "its server is installed on first use",
     "tests/hosts/test_doctored_hosts.py": "real hosts, installed on first use",
     "tests/hosts/test_doors.py": "real hosts, installed on first use",
     "tests/hosts/test_hosts.py": "real hosts, installed on first use",

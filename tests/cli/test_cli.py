@@ -150,7 +150,7 @@ def test_a_command_in_quotes_is_refused():
 @pytest.mark.parametrize(
     ("content", "mode", "told"),
     [
-        ("a-token", 0o640, "others than its owner can read or write it (mode 640): expected 600"),
+        ("a-token", 0o604, "others than its owner can read or write it (mode 604): expected 600"),
         ("two words", 0o600, "letters, digits and signs without spaces"),
         ("", 0o600, "letters, digits and signs without spaces"),
         ("x" * (limits.MAX_TOKEN_CHARACTERS + 1), 0o600, "at most 16,384 letters"),

@@ -75,6 +75,14 @@ def test_the_unit_is_accepted(tmp_path):
     assert (verified.returncode, verified.stderr) == (0, "")
 
 
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not there")
+def test_the_unit_is_confined():
+    """TEAM.md, "Second look", row 7: it scored 5.0."""
+    command = ["systemd-analyze", "security", "--offline=true", "--threshold=25", DEPLOY / "louver.service"]
+    judged = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert judged.returncode == 0, judged.stdout + judged.stderr
+
+
 def test_prometheus_accepts_the_alerts():
     """`promtool check rules`."""
     assert checked("rules", DEPLOY / "alerts.yaml") == ""

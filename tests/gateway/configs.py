@@ -2,6 +2,7 @@
 
 import json
 import os
+from tempfile import mkdtemp
 
 SECRET = "s3cr3t-v4lu3"
 ENVIRON = {
@@ -40,6 +41,20 @@ def write(folder, content, stamp=1):
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     os.utime(path, ns=(stamp, stamp))
     return path
+
+
+def mount(folder, **files):
+    """Files as Kubernetes mounts a Secret: links through `..data`, which is replaced when they change."""
+    folder.mkdir(exist_ok=True)
+    version = mkdtemp(prefix="..2026_", dir=folder)
+    for name, content in files.items():
+        with open(os.path.join(version, name), "w", encoding="utf-8") as file:
+            file.write(content)
+    (folder / "..data_tmp").symlink_to(os.path.basename(version))
+    os.replace(folder / "..data_tmp", folder / "..data")
+    for name in files:
+        if not (folder / name).is_symlink():
+            (folder / name).symlink_to(f"..data/{name}")
 
 
 def of(**servers):

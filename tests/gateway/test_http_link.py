@@ -103,6 +103,7 @@ async def test_a_call_gets_its_result_as_it_stands(link):
     assert result["params"]["arguments"] == {"a": None, "b": [2**70, "é"]}
     assert result["params"]["_meta"] == {"x.y/z": 1, "progressToken": "t"}
     assert result["headers"]["authorization"] == "Bearer t"
+    assert not link.is_stateful
 
 
 async def test_headers_say_what_the_revision_wants(link, era, ears):
@@ -126,6 +127,7 @@ async def test_a_configured_header_does_not_replace_the_protocols(faulty, ears):
 async def test_a_session_begins_with_initialize_and_ends_with_the_link(faulty, session, ears):
     """MCP 2025-11-25, session management; no cookie is kept."""
     await session.notify("notifications/initialized", None)
+    assert session.is_stateful
     (opening,) = await seen(session, "initialize")
     (told,) = await seen(session, "notifications/initialized")
     assert "mcp-session-id" not in opening["headers"]

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import shutil
-import subprocess
 
 import httpx2
 import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from prometheus_client.parser import text_string_to_metric_families
 
 from fixtures.command import louver
+from fixtures.promtool import checked
 from fixtures.stores import free_port
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import config, fixture, serving
+from louver.gateway.gateway import Gateway
+from louver.team import metrics
 
 pytestmark = pytest.mark.anyio
 
@@ -56,12 +58,6 @@ def is_up(served):
         return False
 
 
-def checked_by(promtool, text):
-    """What promtool finds wrong."""
-    done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
-    return done.stdout + done.stderr
-
-
 def size(result):
     return len(json.dumps(result["structuredContent"], separators=(",", ":")).encode())
 
@@ -99,13 +95,24 @@ async def test_the_sums_are_what_clients_have_counted(served, era):
 
 async def test_prometheus_accepts_them(served):
     """Issue 43: `promtool check metrics`."""
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        missing = pytest.fail if "CI" in os.environ else pytest.skip
-        missing("promtool is needed, as `apt-get install prometheus` brings it")
     async with raw(served.url, STATELESS) as client:
         await client.call("records__find", _meta=FIELDS)
-    assert await asyncio.to_thread(checked_by, promtool, text_of(served)) == ""
+    assert await asyncio.to_thread(checked, "metrics", text=text_of(served)) == ""
+
+
+async def test_a_server_that_nobody_has_needed_is_neither_up_nor_down(monkeypatch):
+    """*Ours*: an alert of servers that are down would be of one whose users have not logged in yet."""
+    reader = InMemoryMetricReader()
+    provider = MeterProvider([reader], shutdown_on_exit=False)
+    monkeypatch.setattr(metrics, "_METER", provider.get_meter("louver"))
+    gateway = Gateway({"mcpServers": {"gone": {"command": "/nowhere/at-all"}}})
+    try:
+        metrics.observe_upstreams(lambda: gateway.upstreams)
+        assert reader.get_metrics_data() is None
+        await gateway.open()
+        assert '"value": 0' in reader.get_metrics_data().to_json()
+    finally:
+        await gateway.close()
 
 
 @pytest.mark.parametrize(

@@ -247,7 +247,7 @@ async def test_a_call_that_is_cancelled_while_the_helper_runs_leaves_it_to_the_n
         (None, 0o600, "the file of header 'a' cannot be read: No such file"),
         (b"\xff", 0o600, "the file of header 'a' cannot be read: it is not UTF-8"),
         (b"a\nb", 0o600, "the file of header 'a': expected printable ASCII, in one line"),
-        (b"a" * 70_000, 0o600, "the file of header 'a' has over 65,536 bytes"),
+        (b"a" * 70_000, 0o600, "the file of header 'a' cannot be read: it has over 65,536 bytes"),
         (b"a", 0o666, "others than its owner can write it"),
     ],
 )

@@ -64,7 +64,8 @@ class Pipeline:
         self.lists = SimpleNamespace(generation=0)
         writer = SimpleNamespace(principal_digest=lambda _who: "p:someone", check_room=_nothing, write=self._write)
         audit: Any = step.AuditStep(
-            writer, lambda _name, who: step.ToolOwner("it", TOOL, "1", self.policed.names_of(TOOL, who))
+            writer,
+            lambda _name, who: step.ToolOwner("it", TOOL, "1", self.policed.names_of(TOOL, who.principal)),
         )
         self.audiences: dict[Any, Any] = {}
         self.server.middleware[:] = [StepMiddleware(in_order([self._identify, audit, self._step], call_server))]

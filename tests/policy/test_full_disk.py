@@ -89,7 +89,7 @@ def kind(answer):
         return "refused"
     result = answer["result"]
     if not result.get("isError"):
-        assert result["structuredContent"].keys() == {"id"}
+        assert "id" in result["structuredContent"]
         return "answered"
     assert "so there is no answer" in result["content"][0]["text"]
     assert "structuredContent" not in result
@@ -108,9 +108,10 @@ async def calls(client, seen, enough):
             tasks.create_task(one())
 
 
-def options(folder, **audit):
+def options(folder, policed=True, **audit):
     (folder / "counting.policy.json").write_text(json.dumps(POLICY))
-    server = fixture("counting", folder / "acts", policy="counting.policy.json")
+    policy = {"policy": "counting.policy.json"} if policed else {}
+    server = fixture("counting", folder / "acts", **policy)
     return config(folder, {"counting": server}, audit=audit, pseudonymKey="k" * 32)
 
 
@@ -126,14 +127,14 @@ def acts(folder):
 
 
 @TRANSPORTS
-@pytest.mark.parametrize("ship_to", [{}, {"shipTo": "shipped.jsonl"}], ids=["sqlite", "spool"])
+@pytest.mark.parametrize("how", [{"policed": False}, {"shipTo": "shipped.jsonl"}], ids=["no policy", "spool"])
 @pytest.mark.parametrize("disk", [LimitedFiles, pytest.param(SmallDisk, marks=pytest.mark.deep)])
-async def test_what_runs_on_a_full_disk_is_recorded(over, ship_to, disk, tmp_path):
+async def test_what_runs_on_a_full_disk_is_recorded(over, how, disk, tmp_path):
     """TRUST.md, row 19: calls = recorded + refused before they ran; and it goes on by itself."""
     (tmp_path / "disk").mkdir()
     seen = Counter()
     with closing(disk(tmp_path / "disk")) as audit_disk:
-        async with over(options(tmp_path, file="disk/audit.db", **ship_to)) as (client, pid):
+        async with over(options(tmp_path, file="disk/audit.db", **how)) as (client, pid):
             await calls(client, seen, {"answered": 50})
             audit_disk.fill(pid)
             await calls(client, seen, {"refused": 200})
@@ -143,7 +144,7 @@ async def test_what_runs_on_a_full_disk_is_recorded(over, ship_to, disk, tmp_pat
     assert records == Counter(answered=seen["answered"], withheld=seen["unanswered"])
     assert acts(tmp_path) == records.total() == seen.total() - seen["refused"]
     assert seen["unanswered"] <= AT_ONCE
-    if ship_to:
+    if "shipTo" in how:
         assert (tmp_path / "shipped.jsonl").read_bytes().count(b"\n") == records.total()
 
 
@@ -165,11 +166,13 @@ async def test_what_waits_for_room_when_a_gateway_ends_is_in_its_log(tmp_path):
     assert acts(tmp_path) == records.total() + len(lost)
 
 
-@TRANSPORTS
-async def test_a_call_that_is_cancelled_is_recorded(over, tmp_path):
+@pytest.mark.parametrize(("over", "policed"), [(over_http, True), (over_stdio, False)])
+async def test_a_call_that_is_cancelled_is_recorded(over, policed, tmp_path):
     """TRUST.md, "No act without a record": it runs at the server, though nobody gets an answer."""
-    async with over(options(tmp_path, file="audit.db")) as (client, _):
+    async with over(options(tmp_path, policed, file="audit.db")) as (client, _):
         held = client.begin(client.request("tools/call", name="hold", arguments={}))
         await until(lambda: (tmp_path / "acts").exists() and acts(tmp_path) == 1)
         held.cancel()
         await until(lambda: recorded(tmp_path / "audit.db") == Counter(withheld=1))
+        with closing(AuditReport(tmp_path / "audit.db")) as report:
+            assert [record.tool for record in report.records()] == ["hold"]

@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import threading
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, suppress
 from dataclasses import replace
 from itertools import count, cycle
 from pathlib import Path
@@ -18,6 +18,7 @@ import pytest
 
 from fixtures.failsafe import A_WHILE_S, FAILSAFE_S, until
 from fixtures.stores import free_port
+from gateway.configs import mount
 from gateway.front.test_endpoint import Heard, unanswered
 from gateway.front.test_sessions import INITIALIZE, Answers, asks, send, session_of
 from gateway.raw import HANDSHAKE, STATELESS, Http, raw
@@ -29,6 +30,7 @@ from louver.gateway.front.exchange import HttpExchange
 from louver.gateway.gateway import Gateway
 from louver.limits import REPLICA_TAG_S
 from louver.steps.request import in_order
+from louver.steps.shared_state import StateUrl
 from louver.team import replica_client, replicas
 from louver.team.replica_client import ReplicaClient
 from louver.team.session_seal import SessionSeal
@@ -86,7 +88,7 @@ def start(tmp_path):
                 arguments = ["--http", f"127.0.0.1:{free_port()}"] if addressed else []
                 if addressed:
                     louver["replicaUrl"] = f"http://{arguments[1]}/mcp"
-                options = config(folder, servers, keys=[KEY], **louver)
+                options = config(folder, servers, **{"keys": [KEY], **louver})
                 no_auth = "auth" not in louver
                 found.append(stack.enter_context(serving(*options, *arguments, no_auth=no_auth)))
             return found
@@ -106,6 +108,51 @@ async def test_each_replica_serves_a_session(start):
         for _ in range(6):
             assert [tool["name"] for tool in (await client.result("tools/list"))["tools"]]
             assert (await client.result("ping")) == {}
+
+
+async def test_keys_rotate_by_their_files_under_load(start, tmp_path):
+    """TEAM.md, "Second look", row 5: no call fails, sessions of the old key live on, and new ones have the new key."""
+    old, new = KEY, "n" * 32
+    mount(tmp_path / "secret", first=f"{old}\n", second=f"{new}\n")
+    keys = [f"${{file:{tmp_path}/secret/{name}}}" for name in ("first", "second")]
+    urls = [replica.url for replica in start(SHARED, keys=keys)]
+    calls, is_over = [0] * 4, asyncio.Event()
+
+    async def work(client, number):
+        while not is_over.is_set():
+            assert not (await client.call("find")).get("isError")
+            calls[number] += 1
+
+    async def has_rotated(url):
+        async with raw(url, HANDSHAKE) as client:
+            return SessionSeal([new]).unseal(client.session) is not None
+
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(spread(urls)) for _ in calls]
+        unseen = await stack.enter_async_context(raw(urls[0], HANDSHAKE))
+        assert not any([await has_rotated(url) for url in urls])
+        working = asyncio.gather(*(work(client, number) for number, client in enumerate(clients)))
+        await until(lambda: all(calls))
+        mount(tmp_path / "secret", first=f"{new}\n", second=f"{old}\n")
+        for url in urls:
+            await until(lambda url=url: has_rotated(url))
+        before = list(calls)
+        await until(lambda: all(after > earlier for after, earlier in zip(calls, before, strict=True)))
+        is_over.set()
+        await working
+        # Its session was never open at this replica.
+        unseen.url = urls[1]
+        await unseen.call("find")
+
+
+async def test_a_reload_takes_another_password_of_the_state_and_no_other_state():
+    gateway, _ = alone(state="redis://:old@127.0.0.1:1/0")
+    taken = "redis://:new@127.0.0.1:1/0"
+    for text in (taken, "redis://:none@127.0.0.1:2/0"):
+        await gateway.reconfigure(replace(gateway.config, state=StateUrl.read(text)))
+        assert gateway.config.state.text == taken
+        assert gateway.state._engine._login.words == ("new",)
+    await gateway.close()
 
 
 async def test_a_session_that_has_ended_at_a_replica_is_not_opened_there_again(start):

@@ -176,6 +176,17 @@ class Entry:
         """The property whose string may be sent as text, without structured content and output schema."""
         return None if self.stays_structured else self.text_wrapper
 
+    @cached_property
+    def output_names(self) -> frozenset[str] | None:
+        """The names in the output schema; `None` if that names no field."""
+        if self.output_schema is None or self.text_wrapper is not None:
+            return None
+        # Lazy import: only an audit needs it.
+        from louver.core.policy.name_variants import names_in
+
+        names = frozenset(names_in(self.output_schema))
+        return names if names - ({WRAPPER} if is_wrapped(self.output_schema) else set()) else None
+
     @property
     def is_structured_in_lists(self) -> bool:
         return self.output_schema is not None and self.lone_text is None

@@ -11,12 +11,12 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from louver.core.json import NotJson, is_array, is_object, members, parse
+from louver.core.paths.find import FIELD_NAME
 from louver.core.preview.field_sizes import weigh
 from louver.errors import LouverError
 from louver.limits import LEARNT_AFTER
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 MAX_LEARNT_SAMPLES = 20
 MAX_LEARNT_FIELDS = 500
 """Answers of one tool that are learnt from after each start, and fields. A tool with more fields has data for names."""
-
-
-# Other names may be data, for example the keys of a map by address.
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
 @dataclass(slots=True)
@@ -120,7 +116,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _is_named(path: FieldPath) -> bool:
-    return all(step is not None and _NAME.fullmatch(step) for step in path.names)
+    return all(step is not None and FIELD_NAME.fullmatch(step) for step in path.names)
 
 
 class Learned:

@@ -21,6 +21,7 @@ from louver.gateway.front.auth.local_token import LocalToken, LocalTokenMiddlewa
 from louver.gateway.front.endpoint import PAGE, PATH, McpEndpoint
 from louver.gateway.front.http import bind_socket
 from louver.seams import plugged_in
+from louver.steps.telemetry import tracing
 
 if TYPE_CHECKING:
     import socket
@@ -76,8 +77,10 @@ class HttpListener:
         return f"{self.page_url}#token={self.auth.token}" if isinstance(self.auth, LocalToken) else self.page_url
 
     def app(self, gateway: Gateway, lifetime: ExitStack) -> ASGIApp:
-        """The ASGI application: the endpoint behind authentication, with the page and the access log if wanted."""
+        """The ASGI application: the endpoint behind authentication; the page, traces and the access log if wanted."""
         app = self._guarded(gateway)
+        if tracing() is not None:
+            app = plugged_in("team.trace_context:TraceContext")(app)
         if not self.has_access_log:
             return app
         # Imported here, as below: most gateways have none.
@@ -97,7 +100,10 @@ class HttpListener:
         is_operator = isinstance(self.auth, LocalToken) and self.address.ip.is_loopback
         # Calls that a person tries are not counted: the page alone shows what other gateways have counted.
         savings = state(SAVINGS) if self.page == "shown" else gateway.savings_file
-        return page_files(self.guard(page_api(endpoint, gateway, sources, savings, is_operator=is_operator)), sources)
+        app = self.guard(page_api(endpoint, gateway, sources, savings, is_operator=is_operator))
+        sign_in = None if self.auth is None or isinstance(self.auth, LocalToken) else self.auth.sign_in
+        app = page_files(app, sources, can_sign_in=sign_in is not None)
+        return app if sign_in is None else plugged_in("desk.ui.sign_in:SignIn")(app, self.auth, sources)
 
     def guard(self, app: ASGIApp) -> ASGIApp:
         """The ASGI application behind authentication, if there is any."""

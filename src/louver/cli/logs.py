@@ -1,7 +1,8 @@
 """Logs of the commands on standard error, as text or as JSON lines, and the access log on standard output.
 
-    text    louver: memory: a line that the server 'memory' has written to its own standard error
-    json    {"time": "2026-01-01T12:00:00.000Z", "level": "ERROR", "logger": "louver.gateway", "message": ...}
+    text     2026-01-01T12:00:00Z louver: memory: a line that the server 'memory' has written to its own standard error
+    plain    the same without the time, for commands that somebody waits for
+    json     {"time": "2026-01-01T12:00:00.000Z", "level": "ERROR", "logger": "louver.gateway", "message": ...}
 
 No line holds a value of a tool's output. Libraries that would log what they read are silenced.
 """
@@ -14,6 +15,7 @@ from collections import deque
 from contextlib import suppress
 from queue import Full, Queue
 from threading import Thread
+from time import gmtime
 from typing import TYPE_CHECKING, Final, Literal
 
 from louver.concurrency.budget import Tally
@@ -35,17 +37,27 @@ seconds; further ones are dropped."""
 
 logger = logging.getLogger(__name__)
 
-LogFormat = Literal["text", "json"]
+LogFormat = Literal["text", "plain", "json"]
 
-# The SDK's errors quote messages, and httpx2 logs every URL, which may hold a secret.
-_LIBRARY_LEVELS: Final = {"mcp": logging.CRITICAL, "httpx2": logging.WARNING, "uvicorn": logging.WARNING}
+# The SDK's errors quote messages, and httpx2 logs every URL, which may hold a secret. Warnings of OpenTelemetry quote
+# the headers of its variables and of clients, and each retry is one.
+_LIBRARY_LEVELS: Final = {
+    "mcp": logging.CRITICAL,
+    "httpx2": logging.WARNING,
+    "uvicorn": logging.WARNING,
+    "opentelemetry.exporter": logging.ERROR,
+    "opentelemetry.trace": logging.ERROR,
+    "opentelemetry.util": logging.ERROR,
+}
 
 
 def configure(log_format: LogFormat, level: int = logging.INFO) -> None:
     """Log to standard error from now on, at this level and above."""
     handler = logging.StreamHandler()
     handler.setLevel(level)
-    handler.setFormatter(_Json() if log_format == "json" else _Text("louver: %(message)s"))
+    line = "louver: %(server)s%(message)s"
+    text = _Text(line if log_format == "plain" else f"%(asctime)s {line}", "%Y-%m-%dT%H:%M:%SZ")
+    handler.setFormatter(_Json() if log_format == "json" else text)
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     silence_libraries()
 
@@ -78,13 +90,14 @@ def silence_libraries() -> None:
 
 
 class _Text(logging.Formatter):
-    """Formats one line; lines of a server begin with its name."""
+    """Formats one line; the lines of a server have its name."""
+
+    converter = gmtime
 
     def format(self, record: logging.LogRecord) -> str:
-        line = super().format(record)
-        if not record.name.startswith(LOGGER_PREFIX):
-            return line
-        return f"louver: {record.name.removeprefix(LOGGER_PREFIX)}: {record.getMessage()}"
+        is_of_server = record.name.startswith(LOGGER_PREFIX)
+        vars(record)["server"] = f"{record.name.removeprefix(LOGGER_PREFIX)}: " if is_of_server else ""
+        return super().format(record)
 
 
 class _Json(logging.Formatter):

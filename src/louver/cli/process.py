@@ -1,4 +1,4 @@
-"""What a command does with its process: how signals end it, and its places in the folder for state.
+"""What a command does with its process: how signals end it, how many files it may open, and its places for state.
 
 SIGTERM and SIGHUP end a command as Ctrl-C does: its work is cancelled, then SystemExit(128 + number) is raised. By
 default Python would exit at once, and started servers that do not read their input would go on. `louver serve` has its
@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from louver.catalogue.learned import state_folder
+from louver.concurrency.places import remember_raised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from pathlib import Path
+
+MAX_OPEN_FILES = 65_536
+"""Files to which a process raises its limit: three for each of `MAX_CLIENT_CONNECTIONS`."""
+
 
 SAVINGS: Final = "savings.db"
 LOGINS: Final = "logins"
@@ -33,6 +40,19 @@ def state(name: str) -> Path | None:
     except RuntimeError:
         # The user has no home folder.
         return None
+
+
+def raise_open_files() -> None:
+    """Let the process open as many files as it may: clients get half of them, and the soft limit is often 1,024."""
+    soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # One less than the hard limit: a child that has raised its own to that differs from one that has inherited this.
+    most = MAX_OPEN_FILES if hard_limit == resource.RLIM_INFINITY else min(MAX_OPEN_FILES, hard_limit - 1)
+    if soft_limit == resource.RLIM_INFINITY or soft_limit >= most:
+        return
+    # macOS has a lower bound of its own.
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard_limit))
+        remember_raised(soft_limit)
 
 
 def by_signal(end: Callable[[], None]) -> None:

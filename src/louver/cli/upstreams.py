@@ -31,7 +31,7 @@ async def open_gateway(
     log_level: int = logging.WARNING,
 ) -> AsyncGenerator[tuple[Gateway, list[UpstreamState]]]:
     """A gateway without clients, and its upstreams' states; at the end, last lines of unavailable ones are printed."""
-    logs.configure("text", log_level)
+    logs.configure("plain", log_level)
     stderr_tail = stderr_tail or logs.StderrTail()
     logging.getLogger().addHandler(stderr_tail)
     gateway = Gateway(config, single_client=False, catalogues=catalogues, logins=state(LOGINS))

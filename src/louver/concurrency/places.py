@@ -1,13 +1,15 @@
 """How many connections are for clients, and how many processes of servers there may be, by what the machine has.
 
 About half of the files that the process may open are for clients. The other half is for upstreams, and for accepting a
-connection in order to refuse it.
+connection in order to refuse it. The command raises its limit of files; what it starts gets the one of before.
 """
 
 from __future__ import annotations
 
 import os
 import resource
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +39,27 @@ def max_open_files() -> int:
 
 
 _UNLIMITED_FILES = 1_000_000
+
+# The soft limit from which this process has raised its own; `None`: it has not.
+_raised_from: int | None = None
+
+
+def remember_raised(soft_limit: int) -> None:
+    """The process has raised its soft limit of open files from this one."""
+    global _raised_from
+    _raised_from = soft_limit
+
+
+def restore_limit(pid: int) -> None:
+    """Give a started process the soft limit from which this one raised its own, unless it has set one itself."""
+    if _raised_from is None or not sys.platform.startswith("linux"):
+        return
+    raised, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # It may have ended, or be another user's.
+    with suppress(OSError):
+        soft_limit, hard_limit = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        if soft_limit == raised:
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (_raised_from, hard_limit))
 
 
 # The memory of a container; `max` without a bound.

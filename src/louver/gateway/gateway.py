@@ -32,6 +32,7 @@ from louver.gateway.routing.single import SingleRoute
 from louver.seams import plugged_in
 from louver.steps.pages import pages
 from louver.steps.request import ANONYMOUS, Identity
+from louver.steps.shared_state import is_same_store
 from louver.steps.telemetry import metrics
 from louver.steps.tools.listing import Listing
 from louver.wire.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
@@ -178,6 +179,11 @@ class Gateway:
         """Equal for callers to whom the policies in force show the same."""
         return self._pipeline.audience(principal)
 
+    def name_in_audit(self, caller: Identity) -> str | None:
+        """The caller as audit records name it; `None` without an audit, or if it is not authenticated."""
+        audit = self._records.audit
+        return None if audit is None or caller.key is None else audit.principal_digest(caller.principal)
+
     def input_schema(self, tool: str, principal: Principal) -> dict[str, Any] | None:
         """The input schema of a tool, as it was listed to callers who see the same."""
         return self._pipeline.input_schema(tool, principal)
@@ -271,12 +277,13 @@ class Gateway:
         return [tool async for listed in pages(page) for tool in listed["tools"]]
 
     async def reconfigure(self, config: Config) -> None:
-        """Switch to another configuration, but for its `state`; unchanged upstreams keep their sessions."""
+        """Switch to another configuration, but for the address of `state`; unchanged upstreams keep their sessions."""
         await asyncio.to_thread(_load, config)
         await self._records.prepare(config)
         clients = self._upstreams.clients
+        state = config.state if is_same_store(config.state, self._config.state) else self._config.state
         try:
-            replaced_scripts = self._apply(replace(config, state=self._config.state))
+            replaced_scripts = self._apply(replace(config, state=state))
         finally:
             await self._records.discard()
         self._records.start_shipping()

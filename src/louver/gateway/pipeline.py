@@ -85,7 +85,7 @@ class Files:
         self._limited = config.limits.tools_per_minute
         self._pinned = config.pinned or ()
         self._views = {prefixes[each.name]: each.views for each in config.upstreams if each.views is not None}
-        self._policed = {prefixes[each.name]: each for each in config.upstreams if each.policy is not None}
+        self._servers = {prefixes[each.name]: each for each in config.upstreams}
         descriptions = {
             prefixes[each.name]: each.descriptions for each in config.upstreams if each.descriptions is not None
         }
@@ -145,12 +145,17 @@ class Files:
         ]
         return [f"{kind} a tool {name!r}, which it does not have{did_you_mean(name, tools)}" for kind, name in unknown]
 
+    def server_of(self, tool: str) -> tuple[str, str] | None:
+        """The server of a tool by the name that clients use, and the tool's name there."""
+        for prefix, server in self._servers.items():
+            if tool.startswith(prefix):
+                return server.name, _name_at_server(server, tool.removeprefix(prefix))
+        return None
+
     def policy_of(self, enforcers: Mapping[str, PolicyEnforcer], tool: str) -> tuple[PolicyEnforcer, str] | None:
         """The policy of a tool by the name that clients use, and the tool's name at its server."""
-        for prefix, server in self._policed.items():
-            if tool.startswith(prefix):
-                return enforcers[server.name], _name_at_server(server, tool.removeprefix(prefix))
-        return None
+        server, name = self.server_of(tool) or ("", "")
+        return (enforcers[server], name) if server in enforcers else None
 
 
 def _shipped_file(server: UpstreamConfig, server_name_of: Callable[[str], str | None], tool: str) -> ViewFile | None:
@@ -287,6 +292,7 @@ class Pipeline:
             built_in=self._built_in(config, upstreams, extras),
             policed=partial(files.policy_of, enforcers) if enforcers else None,
             audit=audit,
+            server_of=None if len(enforcers) == len(upstreams) else files.server_of,
             outer=_counting(owner_of, savings, forward),
             inner=_limiting(retained.call_limits),
             audience=self.audience if is_per_audience else None,

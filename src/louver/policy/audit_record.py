@@ -4,7 +4,8 @@
      "mode": "include", "fields": ["address.city", "name"], "kept": 2, "dropped": 5, "outcome": "answered",
      "durationMs": 12.5, "correlation": "5d1c..."}
 
-Fields are paths of the schema (`orders.*.total`), so no record holds a key that is data. Source: PRIVACY.md, "Audit".
+Fields are paths of the schema (`orders.*.total`), so no record holds a key that is data. Without a schema they are of
+names that look like those of fields. Source: PRIVACY.md, "Audit".
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ class CallRecord:
     is_withheld: bool = False
     fields: int = 0  # fields of the unpruned output
     recorded: dict[str, Any] | None = None  # the answer as the audit reads it, if it is sent in another form
-    correlation: str | None = None  # id of an error in the log
+    correlation: str | None = None  # id of its audit record, or of an error in the log
+    trace: str | None = None  # id of the trace that it is in, if there is one
     answers: ServerAnswers | None = None  # if savings are counted
     client: Any = field(default=None, compare=False)  # the gateway's, once it is looked up
 

@@ -20,6 +20,7 @@ from louver.steps.projection import ProjectionStep
 from louver.steps.request import in_order
 from louver.steps.tools.origin import ATTACHED_SERVER
 from louver.steps.tools.registry import ToolRegistry
+from louver.wire.names import RESULT_TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from louver.steps.calls.request import RequestOptions
     from louver.steps.calls.response import ResponseExtras
     from louver.steps.policy.enforcer import PolicyEnforcer
-    from louver.steps.request import Next, Request, Step
+    from louver.steps.request import Identity, Next, Request, Step
     from louver.steps.results.results import Results
     from louver.steps.search import Search
     from louver.steps.tools.listing import Listing
@@ -78,6 +79,8 @@ class Features:
     built_in: Callable[[], Step] | None = None  # tools of the gateway, which it projects itself
     policed: Policed | None = None
     audit: RecordWriter | None = None
+    # the server of a tool, and the tool's name there, by which it is audited without a policy
+    server_of: Callable[[str], tuple[str, str] | None] | None = None
     outer: Sequence[Acting] = ()
     inner: Sequence[Acting] = ()
     audience: Callable[[Principal], Hashable] | None = None  # equal for callers who may see the same; all, without it
@@ -153,7 +156,7 @@ class Composed:
             *features.outer,
             Acting(built_in) if built_in is not None else None,
             Acting(disclosure, disclosure.methods) if disclosure is not None else None,
-            _audit(features.audit, policed) if features.audit is not None and policed is not None else None,
+            None if features.audit is None else _audit(features.audit, features, tools, self._last),
             Acting(projection, projection.methods),
             *features.inner,
         ]
@@ -176,15 +179,24 @@ def _in_order(steps: Sequence[Acting], last: Next) -> tuple[dict[str, Next], Nex
     return by_method, in_order([each.step for each in steps if each.methods is None], last)
 
 
-def _audit(writer: RecordWriter, policed: Policed) -> Acting:
-    # Lazy import: most servers have no policy.
+def _audit(writer: RecordWriter, features: Features, tools: ToolRegistry, last: Next) -> Acting:
+    # Lazy import: most gateways have no audit.
     from louver.steps.audit.step import AuditStep, ToolOwner
 
-    def owner_of(tool: str, principal: Principal) -> ToolOwner | None:
-        found = policed(tool)
-        return None if found is None else ToolOwner.under_policy(*found, principal)
+    policed, server_of = features.policed or _nothing, features.server_of or _nothing
 
-    return Acting(AuditStep(writer, owner_of), AuditStep.methods)
+    def owner_of(tool: str, identity: Identity) -> ToolOwner | None:
+        if (found := policed(tool)) is not None:
+            return ToolOwner.under_policy(*found, identity.principal)
+        place = server_of(tool)
+        return None if place is None else ToolOwner.as_listed(*place, tools.listed_to(identity, tool))
+
+    async def look_up(tool: str, request: Request) -> None:
+        # A policy looks tools up itself.
+        if policed(tool) is None and server_of(tool) is not None and tool != RESULT_TOOL:
+            await tools.find_if_listed(tool, request, last)
+
+    return Acting(AuditStep(writer, owner_of, look_up if features.server_of else None), AuditStep.methods)
 
 
 def _hides(policed: Policed, principal: Principal) -> Hides:
@@ -204,6 +216,10 @@ def _visible_file(policed: Policed, principal: Principal) -> Callable[[str, Desc
         return None if content is None else replace(file, content=content)
 
     return visible
+
+
+def _nothing(_: str) -> None:
+    return None
 
 
 def _no_op() -> None:

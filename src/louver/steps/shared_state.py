@@ -26,6 +26,12 @@ class StateUrl:
     text: str = field(repr=False)
     shown: str  # without secrets
 
+    @property
+    def address(self) -> str:
+        """All but user and password, which a store may change."""
+        parts = urlsplit(self.text)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
     @classmethod
     def read(cls, text: str) -> StateUrl:
         """Read a URL; LouverError, without a part of it, if it is none of a store."""
@@ -43,10 +49,17 @@ class StateUrl:
         raise LouverError("expected the URL of Redis or Valkey, as redis://10.0.0.7:6379/0")
 
 
+def is_same_store(one: StateUrl | None, other: StateUrl | None) -> bool:
+    """Whether two URLs differ in user and password at most."""
+    return (one and one.address) == (other and other.address)
+
+
 class SharedState(Protocol):
     """Values for a while, messages to the other replicas, and counts; StateUnavailable where the store is away."""
 
-    def use_keys(self, keys: Sequence[str]) -> None: ...
+    def use(self, url: StateUrl, keys: Sequence[str]) -> None:
+        """Seal with other keys, and log in with the URL's user and password from the next connection on."""
+        ...
 
     async def put(self, key: str, value: bytes, seconds: float) -> None: ...
 

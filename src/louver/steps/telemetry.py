@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from louver.seams import plugged_in
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class Upstream(Protocol):
     @property
-    def is_up(self) -> bool: ...
+    def state(self) -> Literal["up", "down", "unused"]: ...
 
 
 class Metrics(Protocol):

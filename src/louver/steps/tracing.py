@@ -1,29 +1,42 @@
 """A span for each message of a client, while a provider of spans is set; none holds a value or an error's text.
 
-Source: OpenTelemetry's semantic conventions for MCP.
+    client  traceparent: 00-TRACE-1-01  ->  span 2 of TRACE  ->  _meta.traceparent: 00-TRACE-2-01  server
+
+A client's context is W3C's, in `_meta`, else that of the task: over HTTP that of headers (`team/trace_context.py`).
+Source: OpenTelemetry's semantic conventions for MCP; SEP-414.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
-from opentelemetry.propagate import extract
 from opentelemetry.trace import (
     ProxyTracerProvider,
     SpanKind,
     StatusCode,
+    format_trace_id,
     get_current_span,
     get_tracer,
     get_tracer_provider,
 )
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from louver.core.json import members
+from louver.core.json import is_object, members
+from louver.limits import MAX_LOG_LINE
 from louver.wire.jsonrpc.errors import JsonRpcError
+from louver.wire.mcp import TRACE_KEYS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from opentelemetry.context import Context
 
     from louver.steps.request import Next, Request
+
+# Not the one of OTEL_PROPAGATORS: baggage may hold anything, and MCP has it in `_meta`, which is forwarded.
+_PROPAGATOR: Final = TraceContextTextMapPropagator()
+_NAMED: Final = {"tools/call": "tool", "prompts/get": "prompt"}
 
 
 def is_traced() -> bool:
@@ -32,18 +45,19 @@ def is_traced() -> bool:
 
 
 async def trace_request(request: Request, call_next: Next) -> dict[str, Any]:
-    name: object = request.params.get("name")
-    target = f" {name}" if isinstance(name, str) else ""
+    named = _named(request)
     with get_tracer("louver").start_as_current_span(
-        f"{request.method}{target}",
+        " ".join((request.method[:MAX_LOG_LINE], *named.values())),
         kind=SpanKind.SERVER,
-        attributes=_span_attributes(request, name),
-        context=_parent_context(request),
+        attributes=_span_attributes(request) | named,
+        context=read_context(members(request.params.get("_meta"))),
         record_exception=False,
         set_status_on_exception=False,
     ) as span:
+        if (context := span.get_span_context()).is_valid:
+            request.record.trace = format_trace_id(context.trace_id)
         try:
-            result = await call_next(request)
+            result = await call_next(_with_context(request))
         except Exception as error:  # each has its span
             error_type = _error_type(error)
             span.set_attribute("error.type", error_type)
@@ -57,26 +71,41 @@ async def trace_request(request: Request, call_next: Next) -> dict[str, Any]:
         return result
 
 
+def read_context(carrier: Mapping[str, object]) -> Context | None:
+    """The trace context in `_meta` or in headers, if there is a valid one."""
+    texts = {key: text for key in TRACE_KEYS if isinstance(text := carrier.get(key), str)}
+    context = _PROPAGATOR.extract(texts)
+    return context if get_current_span(context).get_span_context().is_valid else None
+
+
+def _with_context(request: Request) -> Request:
+    """The request as it goes on to a server, in the current span."""
+    meta, context = request.params.get("_meta", {}), dict[str, str]()
+    _PROPAGATOR.inject(context)
+    # The params of `initialize` identify the client.
+    if request.id is None or request.method == "initialize" or not context or not is_object(meta):
+        return request
+    kept = {key: value for key, value in meta.items() if key not in TRACE_KEYS}
+    return replace(request, params={**request.params, "_meta": kept | context})
+
+
 def _error_type(error: Exception) -> str:
     return str(error.code) if isinstance(error, JsonRpcError) else type(error).__qualname__
 
 
-def _span_attributes(request: Request, name: object) -> dict[str, Any]:
-    attributes: dict[str, Any] = {"mcp.method.name": request.method, "mcp.protocol.version": request.revision}
+def _span_attributes(request: Request) -> dict[str, Any]:
+    attributes: dict[str, Any] = {
+        "mcp.method.name": request.method[:MAX_LOG_LINE],
+        "mcp.protocol.version": request.revision,
+    }
     if request.id is not None:
-        attributes["jsonrpc.request.id"] = str(request.id)
+        attributes["jsonrpc.request.id"] = str(request.id)[:MAX_LOG_LINE]
     if request.method == "tools/call":
         attributes["gen_ai.operation.name"] = "execute_tool"
-    kind = {"tools/call": "tool", "prompts/get": "prompt"}.get(request.method)
-    if kind is not None and isinstance(name, str):
-        attributes[f"gen_ai.{kind}.name"] = name
     return attributes
 
 
-def _parent_context(request: Request) -> Context | None:
-    """The trace that the client names in `_meta`, if any."""
-    carrier = {key: value for key, value in members(request.params.get("_meta")).items() if isinstance(value, str)}
-    if not carrier:
-        return None
-    context = extract(carrier)
-    return context if get_current_span(context).get_span_context().is_valid else None
+def _named(request: Request) -> dict[str, str]:
+    """The tool or the prompt; of other methods `name` may be a value."""
+    kind, name = _NAMED.get(request.method), request.params.get("name")
+    return {f"gen_ai.{kind}.name": name[:MAX_LOG_LINE]} if kind is not None and isinstance(name, str) else {}

@@ -4,7 +4,7 @@ mcp.server.operation.duration    seconds   by method, server and tool, and by th
 louver.answers                   answers   that projection could have trimmed, and those that it has not
 louver.answer.size               bytes     whole, as the server behind gave it, and sent
 louver.answer.tokens             tokens    the same, estimated
-louver.upstream.up               1 or 0    by server
+louver.upstream.up               1 or 0    by server, once it was needed
 louver.requests.refused          requests  over HTTP, by the status: budgets and rates
 
 No value, no name of a principal, no argument. Source: OpenTelemetry's semantic conventions for MCP; TEAM.md.
@@ -126,6 +126,7 @@ def observe_upstreams(upstreams: Callable[[], Mapping[str, Upstream]]) -> None:
     """Report which upstreams are there, whenever metrics are read."""
 
     def observe(_: CallbackOptions) -> Iterable[Observation]:
-        return [Observation(int(upstream.is_up), {"louver.server": name}) for name, upstream in upstreams().items()]
+        states = {name: upstream.state for name, upstream in upstreams().items()}
+        return [Observation(int(at == "up"), {"louver.server": name}) for name, at in states.items() if at != "unused"]
 
     _METER.create_observable_gauge("louver.upstream.up", [observe], description="1 if a server behind is there.")

@@ -55,5 +55,8 @@ SESSION_HEADER: Final = "mcp-session-id"
 LAST_EVENT_HEADER: Final = "last-event-id"
 """HTTP headers, in lower case."""
 
+TRACE_KEYS: Final = ("traceparent", "tracestate")
+"""W3C's trace context: keys of `_meta`, and HTTP headers."""
+
 NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods whose header `Mcp-Name` repeats a member of the params."""

@@ -84,9 +84,33 @@ def test_a_file_is_refused_that_others_can_replace(tmp_path):
 def test_a_secret_is_for_its_owner(tmp_path):
     path = tmp_path / "tokens.json"
     path.write_text("{}")
-    path.chmod(0o640)
-    with pytest.raises(PermissionError, match=rf"\(mode 640\): expected 600, by chmod 600 {path}"):
+    path.chmod(0o604)
+    with pytest.raises(PermissionError, match=rf"\(mode 604\): expected 600, by chmod 600 {path}"):
         secret(str(path), os.O_RDONLY)
+
+
+def test_a_secret_of_root_is_for_a_group_of_the_process_too(tmp_path, monkeypatch):
+    """Ours: as Kubernetes mounts a Secret for `fsGroup`."""
+    path, fstat = tmp_path / "tokens.json", os.fstat
+    path.write_text("{}")
+
+    def is_taken(mode, owner, groups=(5,)):
+        path.chmod(mode)
+        monkeypatch.setattr("os.getgroups", lambda: list(groups))
+        monkeypatch.setattr(
+            "os.fstat", lambda number: os.stat_result((*fstat(number)[:4], owner, 5, *fstat(number)[6:]))
+        )
+        try:
+            os.close(secret(str(path), os.O_RDONLY))
+        except PermissionError:
+            return False
+        return True
+
+    assert is_taken(0o440, 0)
+    assert is_taken(0o640, 0)
+    assert not is_taken(0o640, 0, groups=(6,))
+    assert not is_taken(0o640, 1)
+    assert not any(is_taken(mode, 0) for mode in (0o660, 0o650, 0o644, 0o642))
 
 
 def test_the_policy_and_the_configuration_are_read_so(tmp_path):

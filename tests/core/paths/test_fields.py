@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from louver.core.paths.find import MAX_AUDITED_FIELDS, fields_of
 from louver.core.paths.path import FieldPath
-from louver.limits import MAX_SEGMENTS
+from louver.limits import MAX_INFERRED_NAMES, MAX_SEGMENTS
 
 NAMES = {"orders", "total", "by_day", "a.b"}
 FIELDS_OF_ROWS = ("*.*", "*.`a.b`", "*.by_day", "*.orders", "*.total")
@@ -31,6 +31,15 @@ FIELDS_OF_ROWS = ("*.*", "*.`a.b`", "*.by_day", "*.orders", "*.total")
 def test_paths_are_told_by_names_that_a_schema_speaks_of(value: Any, fields: tuple[str, ...]):
     """PRIVACY.md, P15: any other name may be data."""
     assert fields_of(value, NAMES) == fields
+
+
+def test_without_a_schema_what_looks_like_a_name_is_one():
+    """Ours: a name with other letters, and each of very many in one place, may be data."""
+    rows = [{"id": 1, "e-mail": "a"}, {"id": 2, "jane@example.com": {"seen": 1}}]
+    assert fields_of({"rows": rows, "2026-01-01": 7}, None) == ("*", "rows.*.*.seen", "rows.*.e-mail", "rows.*.id")
+    for more, fields in ((0, MAX_INFERRED_NAMES), (1, 1)):
+        many = {f"n{number}": {"id": number} for number in range(MAX_INFERRED_NAMES + more)}
+        assert len(fields_of({"by_name": many}, None)) == fields
 
 
 def test_no_more_are_told_than_can_be_read():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
 
 import pytest
 from mcp import Client
@@ -12,6 +13,7 @@ from fixtures.forking import PYTHON
 from gateway.served import config, serving
 from louver.gateway.back.lists import tool_pins as module
 from louver.gateway.back.lists.tool_pins import ToolPins
+from louver.steps.audit.report import AuditReport
 
 pytestmark = pytest.mark.anyio
 
@@ -44,7 +46,7 @@ for line in sys.stdin:
 def turning(folder, **louver):
     """The options of `louver serve` for a server whose tools can become others."""
     server = {"command": PYTHON, "args": ["-c", TURNING], "louver": {"isolation": "shared", **louver}}
-    return config(folder, {"it": server})
+    return config(folder, {"it": server}, audit={"file": "audit.db"})
 
 
 class Turning:
@@ -115,6 +117,11 @@ async def test_a_tool_that_becomes_another_is_blocked_until_it_is_as_it_was(tmp_
             await client.turn(read="Read a user.")
             assert await client.listed() == before
             assert await client.call("read") == (False, "read")
+    with closing(AuditReport(tmp_path / "audit.db")) as report:
+        # What is not listed has no name.
+        outcomes = [(record.tool, record.outcome) for record in report.records()]
+    turned, ran = ("turn", "answered"), ("read", "answered")
+    assert outcomes == [turned, ("*", "refused"), turned, ran]
 
 
 TOOL = {"name": "read", "description": "Read.", "inputSchema": {"type": "object"}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from mcp_types import METHOD_NOT_FOUND
@@ -96,6 +97,12 @@ class Living:
 
     async def close(self):
         pass
+
+
+class OverHttp(Living):
+    """One over HTTP, which begins sessions or not."""
+
+    is_stateful = False
 
 
 class Asking(Living):
@@ -354,6 +361,44 @@ async def test_who_waits_while_the_terms_change_is_served_by_the_new_ones():
     await turns()
     made.reconfigure(terms(Living))
     assert (await asking).negotiation.name == "it"
+    await end(made)
+
+
+async def sessions_of(made, clients):
+    return [await made.session(each) for each in clients]
+
+
+def over_http(link):
+    """An upstream at a URL, of which the configuration does not say whether clients share it."""
+    made = upstream(link)
+    made.reconfigure(replace(terms(link), per_revision=True, shared_if_stateless=True))
+    return made
+
+
+async def test_a_server_that_keeps_nothing_is_shared_by_all_but_the_first_client(monkeypatch):
+    """Ours: 201 clients of 2025-11-25 were one too many. A server that begins sessions is not shared."""
+    for is_stateful, different in ((False, 2), (True, 3)):
+        monkeypatch.setattr(OverHttp, "is_stateful", is_stateful)
+        made, clients = over_http(OverHttp), [client() for _ in range(3)]
+        found = await sessions_of(made, clients)
+        assert len({*found}) == different
+        assert await sessions_of(made, clients) == found
+        assert made.is_isolated is is_stateful
+        await end(made)
+
+
+async def test_a_server_that_begins_to_keep_state_is_shared_no_more(monkeypatch):
+    """Ours: after another start of it, say. Nobody gets another's state, and what was subscribed stays so."""
+    monkeypatch.setattr(session_module, "STAYED_S", 0)
+    made, clients = over_http(OverHttp), [client() for _ in range(3)]
+    _, shared, _ = await sessions_of(made, clients)
+    made.store_level(clients[1], "error")
+    monkeypatch.setattr(OverHttp, "is_stateful", True)
+    shared.on_closed("it has ended")
+    found = await sessions_of(made, clients)
+    assert len({shared, *found}) == 4
+    assert made.is_isolated
+    assert made._slots[clients[1]].subscribers.levels == {clients[1]: "error"}
     await end(made)
 
 

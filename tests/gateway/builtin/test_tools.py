@@ -11,11 +11,15 @@ from mcp.client.stdio import stdio_client
 from gateway.builtin.test_service import SERVERS
 from gateway.gateways import LOUVER
 from gateway.served import config, fixture, serving
+from louver.gateway.builtin.step import BuiltInCall
 from louver.gateway.builtin.tools import DIRECT_INSTRUCTIONS
+from louver.gateway.clients.client import ClientRequest, client_of
 from louver.gateway.config.model import Config
+from louver.gateway.front.connections import StatelessConnection
 from louver.gateway.gateway import Gateway
 from louver.gateway.in_process import sdk_server
 from louver.lua import sandbox
+from louver.steps.request import Request
 from steps.wire import NEW, connect
 
 pytestmark = pytest.mark.anyio
@@ -184,3 +188,17 @@ async def test_an_unknown_tool_is_unknown(client):
     """Ours: as before a server."""
     with pytest.raises(MCPError):
         await client.call_tool("nothing__at_all", {})
+
+
+async def test_a_request_of_a_built_in_tool_stays_in_the_trace_of_its_caller():
+    """SEP-414; what else its caller has put into `_meta` is of the call itself."""
+    meta = {"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "progressToken": 7}
+    request = Request("tools/call", {"name": "execute", "_meta": meta}, 1, NEW, StatelessConnection(None))
+    asked = []
+
+    async def call_next(inner):
+        asked.append(inner.params["_meta"])
+        return {}
+
+    await BuiltInCall(ClientRequest(client_of(request), request), {}, call_next).ask("tools/list", {})
+    assert asked == [{"traceparent": meta["traceparent"]}]

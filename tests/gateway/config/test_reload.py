@@ -1,12 +1,14 @@
 """A configuration that follows its file."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from gateway.configs import of, write
+from gateway.configs import mount, of, write
 from louver.errors import InvalidConfig
+from louver.gateway.config import read
 from louver.gateway.config.reload import ConfigFile
 
 A, B = of(it={"command": "a"}), of(it={"command": "b"})
@@ -82,16 +84,17 @@ def test_a_pipe_in_place_of_the_file_is_not_waited_for(tmp_path, caplog):
     assert file.refresh()
 
 
-def test_a_pipe_of_the_shell_is_read_at_the_start(tmp_path):
+def test_a_pipe_of_the_shell_is_read_at_the_start(caplog):
     """Ours: `louver serve --config <(...)`; it says nothing else later."""
     reading, writing = os.pipe()
     os.write(writing, A.encode())
     os.close(writing)
     file = ConfigFile(Path(f"/dev/fd/{reading}"))
+    assert file.current.upstreams[0].command == ("a",)
+    os.utime(reading, ns=(1, 1))
+    assert not file.refresh()
+    assert caplog.records == []
     os.close(reading)
-    assert file.current.upstreams[0].command == ("a",)
-    file.refresh()
-    assert file.current.upstreams[0].command == ("a",)
 
 
 def test_a_named_pipe_is_refused_at_the_start(tmp_path):
@@ -114,3 +117,65 @@ def test_of_a_file_only_one_server_can_be_followed(tmp_path, caplog):
     assert file.current.upstreams[0].command == ("c",)
     with pytest.raises(InvalidConfig, match="there is no server 'its' in the configuration: did you mean 'it'"):
         ConfigFile(write(tmp_path, both), server="its")
+
+
+OLD, NEW = "o" * 32, "n" * 32
+ROTATED = json.dumps(
+    {
+        "mcpServers": {"it": {"command": "a"}},
+        "louver": {"keys": ["${file:secret/first}", "${file:secret/second}"]},
+    }
+)
+
+
+def test_a_secret_in_a_file_is_read_again_when_that_changes(tmp_path, caplog):
+    """TEAM.md, "Second look", row 5: keys rotate by a Secret of Kubernetes, without a start."""
+    mount(tmp_path / "secret", first=OLD, second=NEW)
+    file = ConfigFile(write(tmp_path, ROTATED))
+    assert file.current.keys == (OLD, NEW)
+    assert not file.refresh()
+    mount(tmp_path / "secret", first=f"{NEW}\n", second=f"{OLD}\r\n")
+    assert file.refresh()
+    assert file.current.keys == (NEW, OLD)
+    mount(tmp_path / "secret", first=NEW, second=OLD)
+    assert not file.refresh()
+    mount(tmp_path / "secret", first=NEW, second="")
+    assert not file.refresh()
+    assert not file.refresh()
+    assert file.current.keys == (NEW, OLD)
+    (record,) = caplog.records
+    assert record.getMessage().endswith("secret/second' cannot be read: it is empty")
+
+
+def test_a_file_that_a_changed_configuration_misses_is_waited_for(tmp_path):
+    """Ours: a policy or a secret that came after the configuration was not seen."""
+    file = ConfigFile(write(tmp_path, A))
+    write(tmp_path, ROTATED, stamp=2)
+    assert not file.refresh()
+    mount(tmp_path / "secret", first=NEW, second=OLD)
+    (tmp_path / "secret" / "first").chmod(0o666)
+    assert not file.refresh()
+    (tmp_path / "secret" / "first").chmod(0o644)
+    assert file.refresh()
+    assert file.current.keys == (NEW, OLD)
+
+
+def test_files_that_change_while_they_are_read_are_taken_together(tmp_path, monkeypatch):
+    """Ours: of two keys one was read before a rotation, and one after it: the other was missing."""
+    mount(tmp_path / "secret", first=OLD, second=NEW)
+    file = ConfigFile(write(tmp_path, ROTATED))
+    mount(tmp_path / "secret", first=OLD, second="m" * 32)
+    read_secret = read.read_secret
+
+    def changing(path):
+        content = read_secret(path)
+        if path.name == "first":
+            mount(tmp_path / "secret", first="m" * 32, second=OLD)
+        return content
+
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(read, "read_secret", changing)
+        assert not file.refresh()
+    assert file.current.keys == (OLD, NEW)
+    assert file.refresh()
+    assert file.current.keys == ("m" * 32, OLD)

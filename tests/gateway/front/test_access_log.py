@@ -5,17 +5,21 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from contextlib import closing
 
 import httpx2
 import pytest
 
 from fixtures.command import louver
+from gateway.front.auth.guarded import bearing, token_file
 from gateway.raw import HANDSHAKE, STATELESS, raw
 from gateway.served import config, fixture, serving
+from louver.steps.audit.report import AuditReport
 
 pytestmark = pytest.mark.anyio
 
 SECRET = "not-for-a-log"
+TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
 
 @pytest.fixture
@@ -45,6 +49,30 @@ async def test_each_request_has_a_line(lines):
     assert [line["status"] for line in found if line["http"] == "GET /nowhere"] == [404]
     assert not [line for line in found if "healthz" in line["http"]]
     assert SECRET not in json.dumps(found)
+
+
+async def test_a_call_is_found_in_audit_records_and_in_its_trace(tmp_path):
+    """TEAM.md, "Second look", row 6: by the ids that these have; the trace is the client's."""
+    policy = {"version": "1", "tools": {"*": {"rules": [{"name": "all", "allow": ["rows.*.id"]}]}}}
+    (tmp_path / "p.policy.json").write_text(json.dumps(policy))
+    servers = {"records": fixture("records", policy="p.policy.json")}
+    options = config(tmp_path, servers, auth={"tokens": token_file(tmp_path)})
+    out = tmp_path / "out"
+    with out.open("wb") as written, serving(*options, "--access-log", no_auth=False, stdout=written) as served:
+        async with bearing(served.url, "t-ann", HANDSHAKE) as client:
+            await client.call("find", _meta={"traceparent": TRACEPARENT})
+        async with bearing(served.url, "t-ann", STATELESS) as client:
+            client.client.headers["traceparent"] = TRACEPARENT
+            await client.call("find")
+        served.close()
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    calls = [line for line in found if line.get("method") == "tools/call"]
+    with closing(AuditReport(tmp_path / "audit.db")) as report:
+        records = [(record.principal, record.correlation, TRACEPARENT.split("-")[1]) for record in report.records()]
+    assert len(records) == 2
+    assert [(line["principal"], line["correlation"], line["trace"]) for line in calls] == records
+    assert {line["principal"] for line in found} == {records[0][0]}
+    assert "ann" not in out.read_text()
 
 
 async def test_clients_are_served_though_nobody_reads_it(tmp_path):

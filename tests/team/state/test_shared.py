@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, suppress
 
 import anyio
 import pytest
+from redis.asyncio import Redis
 
 from fixtures import stores
 from fixtures.failsafe import A_WHILE_S, FAILSAFE_S, until
@@ -200,6 +201,23 @@ async def test_a_wrong_password_is_a_reason(store):
     async with connected(store.url.replace(stores.PASSWORD, "canary-of-another"), KEY) as one:
         with pytest.raises(StateUnavailable, match=r"\((AuthenticationError|InvalidPasswordError)\)"):
             await one.get("k")
+
+
+async def test_another_password_is_used_from_the_next_connection_on(store):
+    """TEAM.md, "Second look", row 5: what is under way goes on, and nothing is started again."""
+    async with Redis.from_url(store.url) as admin, connected(store.url, KEY) as one:
+        await one.put("k13", b"value", 30)
+        await admin.config_set("requirepass", "another")
+        try:
+            assert await one.get("k13") == b"value"
+            await one._engine._client.connection_pool.disconnect()
+            with pytest.raises(StateUnavailable, match="AuthenticationError"):
+                await one.get("k13")
+            one.use(StateUrl.read(store.url.replace(stores.PASSWORD, "another")), [KEY])
+            await back(one)
+            assert await one.get("k13") == b"value"
+        finally:
+            await admin.config_set("requirepass", stores.PASSWORD)
 
 
 async def test_a_redis_that_is_full_keeps_nothing_more_and_is_read_all_the_same(caplog):

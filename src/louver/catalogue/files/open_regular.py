@@ -2,7 +2,7 @@
 
     regular    regular files only: pipes and devices could block the event loop
     trusted    of these, only such as their owner alone can change: configuration, policy, keys
-    secret     of these, only such as their owner alone can read: tokens
+    secret     of these, only such as their owner alone can read, or whom root lets read them: tokens
 
 The error names the mode, and the command that mends it.
 """
@@ -51,8 +51,12 @@ def _checked(path: str, number: int, problem_of: Callable[[str, int], str | None
 
 
 def _read_problem(path: str, number: int) -> str | None:
-    mode = stat.S_IMODE(os.fstat(number).st_mode)
-    if not mode & (stat.S_IRWXG | stat.S_IRWXO):
+    file = os.fstat(number)
+    mode = stat.S_IMODE(file.st_mode)
+    others = mode & (stat.S_IRWXG | stat.S_IRWXO)
+    # As Kubernetes mounts a Secret for `fsGroup`.
+    is_of_root = file.st_uid == 0 and file.st_gid in (os.getegid(), *os.getgroups())
+    if not others or (others == stat.S_IRGRP and is_of_root):
         return None
     return f"others than its owner can read or write it (mode {mode:o}): expected 600, by chmod 600 {path}"
 

@@ -14,7 +14,7 @@ import gc
 import logging
 import os
 import sys
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import replace
 from errno import EBADF
 from fcntl import F_GETFL, fcntl
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from louver.cli import logs, servers, upstreams
 from louver.cli.listen_address import ListenAddress
-from louver.cli.process import CATALOGUES, LOGINS, SAVINGS, by_signal, state
+from louver.cli.process import CATALOGUES, LOGINS, SAVINGS, by_signal, raise_open_files, state
 from louver.concurrency import stalls
 from louver.errors import InvalidInput, LouverError
 from louver.gateway.gateway import Gateway
@@ -32,10 +32,11 @@ from louver.limits import MAX_INTEGER_DIGITS
 from louver.policy.principal import NOBODY
 from louver.seams import plugged_in
 from louver.steps.request import Identity
+from louver.steps.shared_state import is_same_store
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import AsyncGenerator, Callable, Coroutine
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 
     from louver.cli.listener import HttpListener
     from louver.gateway.config.auth import Auth
@@ -61,6 +62,7 @@ def run(arguments: Namespace) -> int:
         _check_for_example(arguments)
         _serve_example(_listener(arguments, address, None), minimal=arguments.exposure == "minimal")
         return 0
+    signals = _exported_signals()
     logs.configure(arguments.log)
     file, config = configuration(arguments)
     listener = _listener(arguments, address, config.auth)
@@ -77,12 +79,11 @@ def run(arguments: Namespace) -> int:
         savings=state(SAVINGS),
         logins=state(LOGINS),
     )
-    if metrics is not None:
-        _serve_metrics(metrics)
-    if listener is None:
-        stalls.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
-    else:
-        stalls.run(gateway_over_http(make_gateway, file, listener))
+    with _telemetry(metrics, signals):
+        if listener is None:
+            stalls.run(_gateway_over_stdio(make_gateway, file, Identity(config.principal or NOBODY)))
+        else:
+            stalls.run(gateway_over_http(make_gateway, file, listener))
     return 0
 
 
@@ -128,6 +129,7 @@ def set_up_process() -> None:
     sys.set_int_max_str_digits(MAX_INTEGER_DIGITS)
     # Of a large message the collector would look at every part again and again, while nobody else runs.
     gc.set_threshold(10_000)
+    raise_open_files()
 
 
 async def _gateway_over_stdio(
@@ -174,8 +176,26 @@ async def gateway_over_http(
             )
 
 
-def _serve_metrics(address: ListenAddress) -> None:
-    plugged_in("team.metrics_endpoint:serve_metrics")(address)
+def _exported_signals() -> list[str]:
+    """The signals that variables of OpenTelemetry have sent."""
+    if not any(name.startswith("OTEL_") for name in os.environ):
+        return []
+    return plugged_in("team.telemetry:exported_signals")(os.environ)
+
+
+@contextmanager
+def _telemetry(metrics: ListenAddress | None, signals: list[str]) -> Generator[None]:
+    """Measure and trace the process meanwhile, where that is wanted."""
+    if metrics is None and not signals:
+        yield
+        return
+    telemetry = plugged_in("team.telemetry:Telemetry")(metrics, signals)
+    if telemetry.log_handler is not None:
+        logging.getLogger("louver").addHandler(telemetry.log_handler)
+    try:
+        yield
+    finally:
+        telemetry.close()
 
 
 @asynccontextmanager
@@ -230,7 +250,7 @@ async def _watch_config(gateway: Gateway, file: ConfigFile) -> None:
         audit = None if current.audit is None else first_audit
         if (current.auth, current.principal, current.audit) != (started.auth, started.principal, audit):
             logger.error("who clients are and where is audited stays as it was: start again for what the file says")
-        if current.state != started.state:
+        if not is_same_store(current.state, started.state):
             logger.error("the state that replicas share stays as it was: start again for what the file says")
         try:
             await gateway.reconfigure(replace(current, audit=audit))

@@ -7,6 +7,7 @@ Law: the same parts are found in what an include of the path keeps (`tests/core/
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from louver.core.json import is_array, is_object
 from louver.core.paths.path import FieldPath
-from louver.limits import MAX_ARRAY_LEVELS, MAX_SEGMENTS
+from louver.limits import MAX_ARRAY_LEVELS, MAX_INFERRED_NAMES, MAX_SEGMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Set
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 MAX_AUDITED_FIELDS = 256
 """Fields of one answer that an audit record names. A value can have a name for each row."""
+
+
+FIELD_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""Names of fields that no schema declares. Others may be data, for example the keys of a map by address."""
 
 
 def at_path(value: Json, path: FieldPath) -> Iterator[Json]:
@@ -62,8 +67,11 @@ def leaves(value: Json) -> Iterator[str]:
             yield str(part)
 
 
-def fields_of(value: Json, names: Set[str]) -> tuple[str, ...]:
-    """Paths of all scalars and empty members, sorted, at most `MAX_AUDITED_FIELDS`; a name not in `names` is `*`."""
+def fields_of(value: Json, names: Set[str] | None) -> tuple[str, ...]:
+    """Paths of all scalars and empty members, sorted, at most `MAX_AUDITED_FIELDS`.
+
+    A name not in `names` is `*`; without `names` one that may be data, by itself or as one of so many in one place.
+    """
     level: dict[tuple[Step, ...], list[Json]] = {(): [value]}
     found: set[tuple[Step, ...]] = set()
     # Level by level, all parts of one path together.
@@ -78,13 +86,14 @@ def fields_of(value: Json, names: Set[str]) -> tuple[str, ...]:
             arrays = [] if kinds == {dict} else [each for each in values if is_array(each) and each]
             if len(objects) + len(arrays) < len(values):
                 found.add(steps)
-            if shared := _shared_names(objects, names):
+            known = _undeclared_names(objects) if names is None else names
+            if shared := _shared_names(objects, known):
                 for name, members in _columns(objects, shared):
                     below.setdefault((*steps, name), []).extend(members)
             else:
                 for each in objects:
                     for name, member in each.items():
-                        path = (*steps, name if name in names else None)
+                        path = (*steps, name if name in known else None)
                         if type(member) in _SCALARS:
                             found.add(path)
                         else:
@@ -97,6 +106,12 @@ def fields_of(value: Json, names: Set[str]) -> tuple[str, ...]:
 
 
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+
+
+def _undeclared_names(objects: list[dict[str, Json]]) -> Set[str]:
+    """The names in one place that are no data, as far as can be told without a schema."""
+    found = set[str]().union(*objects)
+    return frozenset() if len(found) > MAX_INFERRED_NAMES else frozenset(filter(FIELD_NAME.fullmatch, found))
 
 
 def _shared_names(objects: list[dict[str, Json]], names: Set[str]) -> Set[str]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def run(arguments: Namespace) -> int:
     """Serve until a signal ends the process."""
-    logs.configure("text", logging.WARNING)
+    logs.configure("plain", logging.WARNING)
     file, config = configuration(arguments)
     listener = HttpListener.open_local(arguments, ListenAddress.read("127.0.0.1:0"))
     set_up_process()

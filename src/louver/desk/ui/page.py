@@ -47,7 +47,7 @@ SAFE_HEADERS: Final = (
 class PageFiles:
     """ASGI wrapper that serves the files."""
 
-    def __init__(self, app: ASGIApp, sources: AllowedSources) -> None:
+    def __init__(self, app: ASGIApp, sources: AllowedSources, *, can_sign_in: bool = False) -> None:
         self._app = app
         self._sources = sources
         # Read once: no path of a request ever reaches the file system.
@@ -56,7 +56,8 @@ class PageFiles:
             for file in STATIC.iterdir()
             if file.suffix in _TYPES
         }
-        self._files[PAGE] = self._files.pop(f"{PAGE}/index.html")
+        media_type, page = self._files.pop(f"{PAGE}/index.html")
+        self._files[PAGE] = media_type, page.replace(b"<body>", b"<body data-sign-in>") if can_sign_in else page
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         found = self._files.get(scope["path"].rstrip("/")) if scope["type"] == "http" else None

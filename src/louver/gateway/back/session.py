@@ -143,6 +143,11 @@ class Session:
         return self._has_answered or monotonic() - self._opened_at >= STAYED_S
 
     @property
+    def is_stateful(self) -> bool:
+        """Whether the server may keep something of one request for the next."""
+        return self._transport.is_stateful
+
+    @property
     def idle_s(self) -> float:
         """Seconds since the session, or one of its clients, was used; 0 while it is, or a client watches something."""
         if self._open_requests or self._subscribers.watched:
@@ -222,6 +227,7 @@ class Session:
     async def _call_unless_blocked(self, caller: Caller, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if await self._tool_list.is_blocked(params.get("name")):
             name = self._settings.name
+            caller.record.has_run = False
             raise ToolChanged(f"upstream {name!r}: the tool is not what it was when it was first listed: blocked")
         send = self._call_with_headers if self._may_have_headers(params) else self._send
         return await send(caller, method, params)

@@ -45,7 +45,8 @@ class GatewayState:
         if self._news is not None:
             self._news.reconfigure(config)
         if self.shared is not None:
-            self.shared.use_keys(config.keys)
+            assert config.state is not None, "a reload keeps the store"
+            self.shared.use(config.state, config.keys)
 
     def pass_on(self, upstream: str) -> PassOn | None:
         return None if self._news is None else self._news.pass_on(upstream)

@@ -75,6 +75,7 @@ class UpstreamSettings:
     timeout_s: float  # longest silence during a call
     isolated: bool  # each handshake client has its own session
     per_revision: bool  # sessions in both kinds of revisions at once; a single process speaks only one
+    shared_if_stateless: bool = False  # not isolated after all, if the server keeps nothing between requests
     guard: Guard | None = None  # `None` without a policy
     on_change: OnChange = "warn"  # what happens to a tool that changed
     pins: SharedPins | None = None  # what other replicas know of its tools; `None`: each knows its own
@@ -144,6 +145,7 @@ class Upstream:
 
     def _apply(self, settings: UpstreamSettings) -> None:
         self._settings = settings
+        self._is_stateless = False  # as the last session of a handshake client has shown
         self.guard = settings.guard
         self._backoff = ConnectBackoff(self.name)
         self._tool_pins = ToolPins(self.name, settings.on_change, settings.pins)
@@ -179,7 +181,7 @@ class Upstream:
     @property
     def is_isolated(self) -> bool:
         """Whether each handshake client has its own session, in which the server may keep state."""
-        return self._settings.isolated
+        return self._settings.isolated and not self._is_stateless
 
     @property
     def clients(self) -> set[GatewayClient]:
@@ -224,8 +226,10 @@ class Upstream:
             left_s = None if within_s is None else max(0.0, began + within_s - monotonic())
             if not (await asyncio.wait({opening}, timeout=left_s))[0]:
                 raise UpstreamUnavailable(f"upstream {self.name!r} is not there yet: it is being opened")
-            if self._settings is not settings and (client is None or client.is_modern or client in self.clients):
-                # Try again with the new settings, unless the client has left.
+            is_moved = client is not None and self._key(client) != key
+            is_here = client is None or client.is_modern or client in self.clients
+            if is_here and (is_moved or self._settings is not settings):
+                # Try again with the new settings, or in a slot of its own, unless the client has left.
                 continue
             if opening.cancelled() or self._settings is not settings or self._is_closed:
                 break
@@ -393,7 +397,9 @@ class Upstream:
 
     def _key(self, client: GatewayClient | None) -> Hashable:
         """The key of a client's session: the client, `None` for all, or whether it is a handshake session."""
-        if self._settings.isolated and client is not None and not client.is_modern:
+        is_isolated = self._settings.isolated and client is not None and not client.is_modern
+        # Who has a slot of its own keeps it.
+        if is_isolated and not (self._is_stateless and client not in self._slots):
             return client
         if not self._settings.per_revision:
             return None
@@ -484,6 +490,13 @@ class Upstream:
         session = self._make_session(key, identity, slot.subscribers)
         async with self._settings.openings.place():
             await self._open_session(session, client_identity)
+        if self._settings.shared_if_stateless and not _serves_modern(key):
+            self._is_stateless = not session.is_stateful
+            if session.is_stateful:
+                self._separate_clients()
+                if key is True:
+                    self._closing.start(session.close())
+                    raise UpstreamUnavailable(f"upstream {self.name!r} keeps state for each client now")
         self._backoff.record_success(client_identity)
         self.problem = None
         self.server_name = session.negotiation.name
@@ -536,6 +549,17 @@ class Upstream:
             # It refused this client's own `initialize`: other clients may be accepted.
             problem = f"it refuses this client, with error {error.code}"
             raise self._backoff.record_refusal(client_identity, problem) from None
+
+    def _separate_clients(self) -> None:
+        """Give each client of a session that can be shared no more a slot of its own."""
+        if (shared := self._slots.pop(True, None)) is None:
+            return
+        for client in shared.subscribers.all_clients:
+            self._slot(client).subscribers.copy_client(client, shared.subscribers)
+        if shared.session is not None:
+            self._closing.start(shared.session.close())
+        if shared.opening is not None and shared.opening.task is not asyncio.current_task():
+            self._cancel(shared.opening)
 
     async def catalogue_kept(self) -> None:
         """Wait until the catalogues of all open sessions are written."""

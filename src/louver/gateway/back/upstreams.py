@@ -163,6 +163,7 @@ class Upstreams:
             config.timeout_seconds,
             isolated=config.isolation == "session" if config.isolation is not None else not self._single_client,
             per_revision=config.transport == "http",
+            shared_if_stateless=config.transport == "http" and config.isolation is None and not self._single_client,
             on_change=config.on_change,
             pins=self._state.pins(config.server_id),
             guard=None if config.policy is None else _make_guard(config.name, config.policy),

@@ -25,7 +25,7 @@ from louver.steps.refusals import error_result
 from louver.steps.tools.registry import all_tools
 from louver.wire.capability import not_searchable
 from louver.wire.jsonrpc.errors import INVALID_PARAMS, JsonRpcError
-from louver.wire.mcp import CLIENT_CAPABILITIES_META_KEY
+from louver.wire.mcp import CLIENT_CAPABILITIES_META_KEY, TRACE_KEYS
 from louver.wire.names import PROJECTION, RESULT_TOOL
 from louver.wire.requests import check_request
 from louver.wire.results import READ_RESULT
@@ -61,7 +61,8 @@ class BuiltInCall:
         """The answer to a request for the caller."""
         request = self.caller.request
         request_meta = members(request.params.get("_meta"))
-        meta = {key: request_meta[key] for key in ENVELOPE_KEYS if key in request_meta} | members(params.get("_meta"))
+        carried = (*ENVELOPE_KEYS, *TRACE_KEYS)
+        meta = {key: request_meta[key] for key in carried if key in request_meta} | members(params.get("_meta"))
         if CLIENT_CAPABILITIES_META_KEY in meta:
             # In 2026-07-28 a request to the client would come as `input_required`, which nothing here answers.
             capabilities = members(meta[CLIENT_CAPABILITIES_META_KEY])

@@ -25,12 +25,22 @@ class Tokens:
 
 
 @dataclass(frozen=True, slots=True)
+class SignInClient:
+    """The page, as the issuer knows it."""
+
+    client_id: str
+    client_secret: str | None = field(default=None, repr=False)
+    scopes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Auth:
     method: Jwks | Tokens
     required_scopes: tuple[str, ...] = ()
     resource: str | None = None  # the URL of this server as clients know it
     issuer: str | None = None  # together with `resource`, published to clients (RFC 9728)
     audience: str | None = None  # `None` only with a token file
+    sign_in: SignInClient | None = None  # with an issuer and a `public_url`
 
     @property
     def allowed_hosts(self) -> tuple[str, ...]:

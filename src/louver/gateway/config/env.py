@@ -1,9 +1,9 @@
-"""Environment variables in the strings of a configuration, in the forms that hosts read.
+"""Environment variables and files in the strings of a configuration, in the forms that hosts read.
 
     ${TOKEN}, ${env:TOKEN}    the variable, which must be set; `env:` is the form of Cursor and VS Code
     ${TOKEN:-none}            with a default if it is not set or empty, as in a shell
     $${TOKEN}                 the text `${TOKEN}` itself
-    ${file:token}             in headers, the content of a file
+    ${file:token}             the content of a file
 
 A value is not expanded again, so it may hold anything.
 """
@@ -24,7 +24,8 @@ _REFERENCE = re.compile(
     re.ASCII | re.VERBOSE,
 )
 
-_FILE = re.compile(r"\$\$\{|\$\{file:(?:(?P<path>[^}]++)\}|[^}]++\Z)")
+# No path holds U+0000, or half a surrogate pair.
+_FILE = re.compile(r"\$\$\{|\$\{file:(?:(?P<path>[^}\0\ud800-\udfff]++)\}|[^}]++\Z)")
 
 # Variables that only Cursor and VS Code know; `louver doctor --apply` resolves them.
 HOST_VARIABLES = ("workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/")

@@ -1,7 +1,7 @@
 """Reads the configuration file into values; an error names the file and line. Paths are relative to the file.
 
-Environment variables are expanded in `command`, `args`, `env`, `cwd`, `url`, `headers`, `keys`, `replicaUrl`, `state`,
-`pseudonymKey`, `policy`, `savings`, the texts of `auth`, `oauth`, `principal` and `audit`, and the names of
+Variables and files of secrets are expanded in `command`, `args`, `env`, `cwd`, `url`, `headers`, `keys`, `replicaUrl`,
+`state`, `pseudonymKey`, `policy`, `savings`, the texts of `auth`, `oauth`, `principal` and `audit`, and the names of
 folders. A disabled server is skipped: its variables need not be set, and its settings need not fit the schema.
 """
 
@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from louver.catalogue.files.line_numbers import nearest_line
 from louver.catalogue.files.open_regular import trusted_or_pipe
+from louver.catalogue.files.stamp import stamp_of
 from louver.catalogue.guidance import GuidanceRule
 from louver.catalogue.learned import state_folder
 from louver.catalogue.search.meaning_extra import word_vectors
@@ -30,6 +31,7 @@ from louver.gateway.config.auth import DISCOVERED, OAuthSettings, Tokens
 from louver.gateway.config.env import UnresolvedVariable, expand_variables, split_files
 from louver.gateway.config.model import Config, HeadersHelper, UpstreamConfig
 from louver.gateway.config.read_auth import read_audit, read_auth, read_oauth, read_principal
+from louver.gateway.config.secret_file import UnreadableSecret, read_secret
 from louver.gateway.config.validate import SERVERS, check, parse_json, server_prefix
 from louver.policy.policy import Policy
 from louver.policy.tool_rules import ToolRules
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 
     from louver.catalogue.files.folder import Opener
     from louver.catalogue.files.line_numbers import Place
+    from louver.catalogue.files.stamp import Stamp
     from louver.gateway.config.auth import Auth
     from louver.gateway.config.model import HeaderTemplate
 
@@ -61,17 +64,25 @@ def as_config(config: Config | Mapping[str, Any] | str | PathLike[str]) -> Confi
         text = json.dumps(config, default=os.fspath, indent=2)
     except TypeError:
         raise InvalidConfig("a configuration is JSON: texts, numbers, lists and dicts, or paths") from None
-    return _config_of(text, Path(_DICT), os.environ)
+    return _config_of(text, Path(_DICT), os.environ, {})
 
 
-def read_config(path: Path, environ: Mapping[str, str] = os.environ, opener: Opener = trusted_or_pipe) -> Config:
-    return _config_of(read_text(path, opener), path, environ)
+def read_config(
+    path: Path,
+    environ: Mapping[str, str] = os.environ,
+    opener: Opener = trusted_or_pipe,
+    *,
+    stamps: dict[Path, Stamp | None] | None = None,  # gets that of each file that is read, from before
+) -> Config:
+    stamps = {} if stamps is None else stamps
+    stamps[path] = stamp_of(path)
+    return _config_of(read_text(path, opener), path, environ, stamps)
 
 
-def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
+def _config_of(text: str, path: Path, environ: Mapping[str, str], stamps: dict[Path, Stamp | None]) -> Config:
     content = parse_json(text, str(path))
     check(content, text, str(path))
-    source = ConfigSource(path, text, environ)
+    source = ConfigSource(path, text, environ, stamps)
     settings = dict(content.get("louver", {}))
     pseudonyms = source.secret(("louver", "pseudonymKey"), settings.pop("pseudonymKey", ""))
     upstreams = [
@@ -81,7 +92,8 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str]) -> Config:
     ]
     keys = source.keys(settings.pop("keys", []))
     auth, principal, audit = (settings.pop(name, None) for name in ("auth", "principal", "audit"))
-    source.check_is_audited(upstreams, is_audited=audit is not None)
+    if audit is None:
+        source.check_has_no_policy(upstreams)
     clients_auth = None if auth is None else read_auth(auth, source)
     source.check_can_return(upstreams, clients_auth)
     source.check_can_exchange(upstreams, clients_auth)
@@ -134,6 +146,7 @@ class ConfigSource:
     path: Path
     text: str
     environ: Mapping[str, str]
+    stamps: dict[Path, Stamp | None]  # of each file that is read, from before
 
     def upstream(self, name: str, server: dict[str, Any], pseudonyms: bytes) -> UpstreamConfig:
         at = (*SERVERS, name)
@@ -193,15 +206,12 @@ class ConfigSource:
     def savings(self, written: str | Literal[False] | None) -> Path | Literal[False] | None:
         return self.file(("louver", "savings"), written) if isinstance(written, str) else written
 
-    def check_is_audited(self, upstreams: Sequence[UpstreamConfig], *, is_audited: bool) -> None:
-        """Raise if there is a policy without an audit, or an audit without a policy."""
+    def check_has_no_policy(self, upstreams: Sequence[UpstreamConfig]) -> None:
+        """Raise if there is a policy, without an audit."""
         policed_server = next((each.name for each in upstreams if each.policy is not None), None)
-        if policed_server is not None and not is_audited:
+        if policed_server is not None:
             message = "'policy' needs 'audit' under 'louver' at the top: who gets which fields is written down"
             raise self.error_at((*SERVERS, policed_server, "louver", "policy"), message)
-        if policed_server is None and is_audited:
-            message = "'audit': no server is under a 'policy', so there is nothing to write down"
-            raise self.error_at(("louver", "audit"), message)
 
     def check_can_return(self, upstreams: Sequence[UpstreamConfig], auth: Auth | None) -> None:
         """Raise if callers log in for themselves, but it is not known who they are, or where their browsers return."""
@@ -226,7 +236,11 @@ class ConfigSource:
         return self.folder(place, settings.get("schemas"))
 
     def _policy(self, place: Place, written: str | None, pseudonyms: bytes) -> Policy | None:
-        return None if written is None else Policy.read(self.path.parent / self.string(place, written), pseudonyms)
+        if written is None:
+            return None
+        file = self.path.parent / self.string(place, written)
+        self.stamps.setdefault(file, stamp_of(file))
+        return Policy.read(file, pseudonyms)
 
     def _tools(self, place: Place, written: Any) -> ToolRules | None:
         if written is None:
@@ -282,7 +296,7 @@ class ConfigSource:
                 raise self.error_at(place, f"{place[-1]!r}: expected printable ASCII, in one line")
             yield value
             if file is not None:
-                yield self.path.parent / Path(file).expanduser()
+                yield self._secret_file(file)
 
     def _helper(self, at: Place, written: str | None, url: str) -> HeadersHelper | None:
         if written is None:
@@ -362,17 +376,35 @@ class ConfigSource:
         return self.error_at(place, f"{place[-1]!r}: there is no such folder{displayed}")
 
     def string(self, place: Place, written: str) -> str:
-        """A setting with its variables expanded."""
-        try:
-            value = expand_variables(written, self.environ)
-        except UnresolvedVariable as error:
-            raise self.error_at(place, str(error)) from None
-        key = next(name for name in reversed(place) if isinstance(name, str))
+        """A setting with its variables and files expanded."""
+        key, value = _key(place), ""
+        for text, file in split_files(written):
+            try:
+                value += expand_variables(text, self.environ)
+            except UnresolvedVariable as error:
+                raise self.error_at(place, str(error)) from None
+            if file is not None:
+                value += self._secret(place, self._secret_file(file))
         if "\0" in value:
             raise self.error_at(place, f"{key!r}: expected a text without the character U+0000")
         if _HALF_PAIR.search(written):
             raise self.error_at(place, f"{key!r}: expected a text without half a surrogate pair")
         return value
 
+    def _secret_file(self, written: str) -> Path:
+        return self.path.parent / os.path.expanduser(written)
+
+    def _secret(self, place: Place, file: Path) -> str:
+        self.stamps.setdefault(file, stamp_of(file))
+        try:
+            return read_secret(file)
+        except UnreadableSecret as error:
+            problem = f"{_key(place)!r}: the file {str(file)!r} cannot be read: {error}"
+            raise self.error_at(place, problem) from None
+
     def error_at(self, place: Place, message: str) -> InvalidConfig:
         return InvalidConfig(server_prefix(place) + message, file=str(self.path), line=nearest_line(self.text, place))
+
+
+def _key(place: Place) -> str:
+    return next(name for name in reversed(place) if isinstance(name, str))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
 
 from louver.core.secret_key import derived_key
-from louver.gateway.config.auth import Auth, Jwks, OAuthSettings, Tokens
+from louver.gateway.config.auth import Auth, Jwks, OAuthSettings, SignInClient, Tokens
 from louver.gateway.config.model import AuditSettings
 from louver.limits import AUDIT_DAYS
 from louver.policy.principal import Principal
@@ -46,13 +46,26 @@ def read_auth(written: dict[str, Any], source: SettingReader) -> Auth:
     if audience is None and "tokens" not in written:
         message = "'auth': expected 'audience' or 'resource': without them tokens for other servers would be taken"
         raise source.error_at(_AUTH, message)
-    return Auth(
+    auth = Auth(
         _read_method(written, source),
         required_scopes=tuple(written.get("requiredScopes", ())),
         resource=resource,
         issuer=issuer,
         audience=audience,
+        sign_in=_read_sign_in(written["signIn"], source) if "signIn" in written else None,
     )
+    if auth.sign_in is not None and (issuer is None or "jwks" not in written or auth.public_url is None):
+        message = "'signIn' needs 'jwks', 'issuer', and a 'resource' that ends with /mcp"
+        raise source.error_at((*_AUTH, "signIn"), message)
+    return auth
+
+
+def _read_sign_in(written: dict[str, Any], source: SettingReader) -> SignInClient:
+    at = (*_AUTH, "signIn")
+    texts = {
+        name: source.string((*at, name), written[name]) for name in ("clientId", "clientSecret") if name in written
+    }
+    return SignInClient(texts["clientId"], texts.get("clientSecret"), tuple(written.get("scopes", ())))
 
 
 def read_principal(written: dict[str, Any], source: SettingReader) -> Principal:

@@ -1,19 +1,21 @@
 """The access log: a line of JSON for each HTTP request, once its response has ended.
 
     {"time": "2026-01-01T12:00:00.000Z", "client": "10.0.0.9", "http": "POST /mcp", "status": 200, "bytes": 812,
-     "ms": 3.1, "revision": "2026-07-28", "method": "tools/call", "name": "find"}
+     "ms": 3.1, "revision": "2026-07-28", "method": "tools/call", "name": "find", "principal": "9f2c...",
+     "correlation": "5d1c...", "trace": "4bf9..."}
 
-No argument, no answer, no token and no caller's name is in it.
+No argument, no answer, no token and no caller's name is in it: the principal is named as in audit records.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.core.json import compact_bytes, members
 from louver.core.moment import moment
-from louver.wire.mcp import VERSION_HEADER
+from louver.wire.mcp import TRACE_KEYS, VERSION_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -26,7 +28,7 @@ MAX_ACCESS_TEXT = 100
 
 NOTED: Final = "louver.access"
 """The entry of the ASGI scope that takes what a message is, where there is an access log."""
-_VERSION_HEADER: Final = VERSION_HEADER.encode()
+_TRACE: Final = re.compile("[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 class AccessLog:
@@ -41,7 +43,8 @@ class AccessLog:
             await self._app(scope, receive, send)
             return
         began, status, size = time.perf_counter(), 0, 0
-        of_message: dict[str, str] = {}
+        of_message = _trace(_header(scope, TRACE_KEYS[0]))
+        revision = _header(scope, VERSION_HEADER)
 
         async def send_counted(message: Message) -> None:
             nonlocal status, size
@@ -60,7 +63,7 @@ class AccessLog:
                 "status": status,  # 0 if the client has left before there was one
                 "bytes": size,
                 "ms": round((time.perf_counter() - began) * 1000, 1),
-                **_revision(scope),
+                **({} if revision is None else {"revision": revision[:MAX_ACCESS_TEXT]}),
                 **of_message,
             }
             self._write(compact_bytes(line) + b"\n")
@@ -71,11 +74,22 @@ def note_message(noted: dict[str, str], message: Mapping[str, Any]) -> None:
     if not isinstance(method := message.get("method"), str):
         return
     noted["method"] = method[:MAX_ACCESS_TEXT]
-    name: object = members(message.get("params")).get("name")
+    params = members(message.get("params"))
+    name: object = params.get("name")
     if method == "tools/call" and isinstance(name, str):
         noted["name"] = name[:MAX_ACCESS_TEXT]
+    noted.update(_trace(members(params.get("_meta")).get(TRACE_KEYS[0])))
 
 
-def _revision(scope: Scope) -> dict[str, str]:
-    found = next((value for name, value in scope["headers"] if name.lower() == _VERSION_HEADER), None)
-    return {} if found is None else {"revision": found.decode("latin-1")[:MAX_ACCESS_TEXT]}
+def note_ids(noted: dict[str, str], **ids: str | None) -> None:
+    """Note the ids by which the message is found in audit records, in the log and in traces."""
+    noted.update({name: text for name, text in ids.items() if text is not None})
+
+
+def _header(scope: Scope, wanted: str) -> str | None:
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name.lower() == wanted.encode()), None)
+
+
+def _trace(parent: object) -> dict[str, str]:
+    found = _TRACE.match(parent) if isinstance(parent, str) else None
+    return {} if found is None else {"trace": found[1]}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from louver.concurrency.offload import Cancellation
 from louver.core.json import is_object
 from louver.gateway.front.respond import forward_notification, respond
+from louver.steps.call_record import CallRecord
 from louver.steps.request import Request
 from louver.wire.jsonrpc import codec
 from louver.wire.jsonrpc.codec import normalized_id
@@ -121,12 +122,13 @@ class HandshakeConnection:
         identity: Identity,
         address: str | None = None,
         pause: Callable[[], Awaitable[None]] | None = None,
+        record: CallRecord | None = None,
     ) -> bytes | None:
         """The response to a request; None if the client has cancelled it."""
         params: dict[str, Any] = message.get("params") or {}
-        request_id = message["id"]
-        request = Request(message["method"], params, request_id, self.version, self, identity, address, pause)
-        answer = self._answer_and_open if message["method"] == "initialize" else self._answer
+        method, request_id, record = message["method"], message["id"], record or CallRecord()
+        request = Request(method, params, request_id, self.version, self, identity, address, pause, record=record)
+        answer = self._answer_and_open if method == "initialize" else self._answer
         with self._in_flight.track(request_id) as cancellation:
             response = await cancellation.run(respond(answer, request))
         return None if response is None else response[0]

@@ -18,7 +18,7 @@ from louver.concurrency.offload import Cancellation
 from louver.concurrency.places import client_connections
 from louver.core.json import compact_bytes, members
 from louver.gateway.clients.input_required import REQUEST_STATE
-from louver.gateway.front.access_log import NOTED, note_message
+from louver.gateway.front.access_log import NOTED, note_ids, note_message
 from louver.gateway.front.allowed_hosts import LOCAL_SOURCES, AllowedSources
 from louver.gateway.front.connections import StatelessConnection
 from louver.gateway.front.envelope import check_envelope, unsupported_version
@@ -160,6 +160,9 @@ class McpEndpoint:
             self._requests.give_back(exchange.peer)
             if exchange.size:
                 self._unanswered.give_back(exchange.peer, exchange.size)
+            if (noted := exchange.scope.get(NOTED)) is not None:
+                record, principal = exchange.record, self._gateway.name_in_audit(exchange.identity)
+                note_ids(noted, principal=principal, correlation=record.correlation, trace=record.trace)
 
     def _refused(self, exchange: HttpExchange) -> tuple[int, str] | None:
         headers = exchange.headers
@@ -253,7 +256,14 @@ class McpEndpoint:
         params: dict[str, Any] = message["params"]
         connection = StatelessConnection(response.send)
         request = Request(
-            message["method"], params, message["id"], version, connection, exchange.identity, exchange.address
+            message["method"],
+            params,
+            message["id"],
+            version,
+            connection,
+            exchange.identity,
+            exchange.address,
+            record=exchange.record,
         )
         cancellation = Cancellation()
         watch = Watch(exchange, response, cancellation)

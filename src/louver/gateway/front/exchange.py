@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from louver.gateway.front.respond import on_one_line
 from louver.limits import MAX_CLIENT_LINE
+from louver.steps.call_record import CallRecord
 from louver.steps.request import ANONYMOUS
 from louver.steps.telemetry import metrics
 from louver.wire.jsonrpc.codec import error_response
@@ -61,6 +62,7 @@ class HttpExchange:
         self.peer = self.identity.peer(self.address)
         self.receive = receive
         self.scope = scope
+        self.record = CallRecord()  # of the request that it brings
         self.size = 0  # of the body that was read, in bytes
         self.is_stream = False
         self.has_ended = False

@@ -430,7 +430,7 @@ class HttpSession:
     async def _answer_opening(self, exchange: HttpExchange, message: dict[str, Any], name: RequestId) -> None:
         """Begin the response only once it is known whether there is a session: an error names none."""
         first = self.events.store(self._open[name], None)
-        response = await self.connection.respond(message, exchange.identity, exchange.address)
+        response = await self.connection.respond(message, exchange.identity, exchange.address, record=exchange.record)
         if response is None or not self.connection.is_open:
             await exchange.respond(200, response or _cancelled(name))
             return
@@ -450,7 +450,9 @@ class HttpSession:
         self._timers.slow.set(stream)
         try:
             pause = None if first is None else partial(self._pause, name)
-            response = await self.connection.respond(message, exchange.identity, exchange.address, pause)
+            response = await self.connection.respond(
+                message, exchange.identity, exchange.address, pause, exchange.record
+            )
             if response is None:
                 # A stream ends only with a response, also when it is resumed.
                 response = _cancelled(name)

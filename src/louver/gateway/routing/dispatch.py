@@ -40,6 +40,9 @@ _RETRYABLE_METHODS = frozenset(
 )
 
 
+# What they answer is the output of a tool.
+_RUNNING_METHODS = ("tools/call", "tasks/result")
+
 # Requests that a session merges for all of its clients.
 _SUBSCRIPTION_METHODS = {
     "resources/subscribe": Subscriptions.watch,
@@ -147,6 +150,8 @@ class Dispatcher:
         else:
             if method in TASK_METHODS:
                 upstream.tasks.check(client.peer, params)
+            # Not only once it answers: a call that is cancelled, or fails, may have run.
+            caller.record.has_run = caller.record.has_run or method in _RUNNING_METHODS
             answer = await send(caller, params)
             if "task" in answer or method == TASK_LIST:
                 answer = upstream.tasks.bind(client.peer, method, answer)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Namespace) -> int:
-    logs.configure("text", logging.WARNING)
+    logs.configure("plain", logging.WARNING)
     config = servers.read(arguments)
     server = login_server(config)
     if server.exchanges_tokens:

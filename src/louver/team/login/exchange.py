@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final
 
 import httpx2
-from mcp.client.auth.utils import build_oauth_authorization_server_metadata_discovery_urls, issuers_match
-from mcp.shared.auth import OAuthMetadata
 from mcp.shared.auth_utils import resource_url_from_server_url
 from pydantic import BaseModel, Field, ValidationError
 
 from louver.errors import LoginFailed
-from louver.gateway.front.auth.fetch import basic_credentials, prepare
+from louver.gateway.front.auth.fetch import basic_credentials, issuer_metadata, prepare
 from louver.limits import MAX_TOKEN_CHARACTERS
 from louver.team.login.login import renewed_ahead_s
 from louver.team.login.requests import AuthorizationRequests
@@ -114,18 +112,16 @@ class TokenExchange:
         return IssuedToken(answer.access_token, requested_at, answer.expires_in)
 
     async def _discover(self, requests: AuthorizationRequests) -> str:
-        """The token endpoint, from the metadata of the issuer. Source: RFC 8414."""
-        for url in build_oauth_authorization_server_metadata_discovery_urls(self._issuer, self._issuer):
+        async def get(url: str) -> bytes | None:
             response = await requests.send(httpx2.Request("GET", url))
-            if response.status_code != 200:
-                continue
-            try:
-                metadata = OAuthMetadata.model_validate_json(response.content)
-            except ValidationError:
-                continue
-            if issuers_match(str(metadata.issuer), self._issuer):
-                return str(metadata.token_endpoint)
-        raise LoginFailed("'issuer' of the configuration serves no metadata of an authorization server of that name")
+            return response.content if response.status_code == 200 else None
+
+        metadata = await issuer_metadata(self._issuer, get)
+        if metadata is None:
+            raise LoginFailed(
+                "'issuer' of the configuration serves no metadata of an authorization server of that name"
+            )
+        return str(metadata.token_endpoint)
 
 
 def _unusable(problem: str) -> LoginFailed:

@@ -9,9 +9,11 @@ import redis
 from limits import RateLimitItemPerMinute
 from limits.aio.storage import RedisStorage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
-from redis.asyncio import Redis
+from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.credentials import CredentialProvider
 from redis.exceptions import RedisError, ResponseError
 
 from louver.limits import STATE_ANSWER_S, STATE_SILENT_S
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
 # The package has types for a part of its methods.
-_Redis = cast("Any", Redis)
+_Redis, _ConnectionPool, _parse_url = cast("Any", Redis), cast("Any", ConnectionPool), cast("Any", parse_url)
 
 _PREFIX: Final = "louver"
 
@@ -37,20 +39,43 @@ def _driver() -> dict[str, Any]:
     return {} if made is None else {"driver_info": made()}
 
 
+def _parts(url: str) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """What a connection logs in with, and its other options."""
+    options = dict(_parse_url(url))
+    user, password = options.pop("username", ""), options.pop("password", "")
+    return ((user, password) if user else (password,) if password else ()), options
+
+
+def _client(options: dict[str, Any]) -> Any:
+    return _Redis.from_pool(_ConnectionPool(**options))
+
+
+class _Login(CredentialProvider):
+    """What new connections log in with, which can change while others are open."""
+
+    words: tuple[str, ...] = ()
+
+    async def get_credentials_async(self) -> Any:
+        return self.words
+
+
 class RedisEngine:
     failures = (RedisError,)
     # Of a store that answers, but does not do what it is asked: it is full, for example.
     refusals = (ResponseError,)
 
     def __init__(self, url: str) -> None:
-        # One retry: a connection of the pool may be from before a restart of the store.
+        self._login = _Login()
+        self._login.words, of_url = _parts(url)
         options: dict[str, Any] = {"socket_connect_timeout": STATE_ANSWER_S, "protocol": 2, **_driver()}
-        self._client = _Redis.from_url(url, **options, socket_timeout=STATE_ANSWER_S, retry=Retry(NoBackoff(), 1))
+        options["credential_provider"] = self._login
+        # One retry: a connection of the pool may be from before a restart of the store.
+        self._client = _client({**options, "socket_timeout": STATE_ANSWER_S, "retry": Retry(NoBackoff(), 1), **of_url})
         # It connects only when it is used: an option that it does not know would fail then.
         self._client.connection_pool.make_connection()
         # Redis has channels for all of its databases together.
         self._channel = f"{_PREFIX}:messages:{self._client.connection_pool.connection_kwargs.get('db', 0)}"
-        self._subscriber = _Redis.from_url(url, **options, socket_timeout=None, retry=Retry(NoBackoff(), 0))
+        self._subscriber = _client({**options, "socket_timeout": None, "retry": Retry(NoBackoff(), 0), **of_url})
         # Not its moving window: that goes by the clock of each replica, and a caller that has used up its limit at a
         # replica five minutes ahead is refused for six minutes by the others.
         self._limiter = SlidingWindowCounterRateLimiter(
@@ -61,6 +86,10 @@ class RedisEngine:
                 connection_pool=self._client.connection_pool,
             )
         )
+
+    def log_in_as(self, url: str) -> None:
+        """Use the user and password of a URL from the next connection on."""
+        self._login.words, _ = _parts(url)
 
     async def put(self, key: str, value: bytes, seconds: float) -> None:
         """Keep a value, instead of an earlier one, for so long by the clock of the store."""

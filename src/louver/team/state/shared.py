@@ -66,7 +66,9 @@ class SharedState:
         self._refusal: str | None = None  # why it has refused something, though it can be used
         self._retry_at = 0.0
 
-    def use_keys(self, keys: Sequence[str]) -> None:
+    def use(self, url: StateUrl, keys: Sequence[str]) -> None:
+        """Seal with other keys, and log in with the URL's user and password from the next connection on."""
+        self._engine.log_in_as(url.text)
         self._seal = StateSeal(keys)
 
     async def put(self, key: str, value: bytes, seconds: float) -> None:

@@ -17,12 +17,7 @@ RESOURCE = "https://mcp.example/mcp"
 
 
 def read(folder, **louver):
-    server = {"command": "a"}
-    if "audit" in louver:
-        rules = {"rules": [{"name": "all", "allow": ["*"]}]}
-        (folder / "a.policy.json").write_text(json.dumps({"version": "1", "tools": {"*": rules}}))
-        server["louver"] = {"policy": "a.policy.json"}
-    content = json.dumps({"mcpServers": {"a": server}, "louver": louver}, indent=1)
+    content = json.dumps({"mcpServers": {"a": {"command": "a"}}, "louver": louver}, indent=1)
     return read_config(write(folder, content), {"SECRET": "s3cr3t", "ID": "id.example"})
 
 
@@ -57,20 +52,17 @@ def test_the_client_over_stdio_is_somebody(tmp_path):
     assert read(tmp_path).principal is None
 
 
-def test_a_policy_and_audit_go_together(tmp_path):
+def test_a_policy_needs_an_audit(tmp_path):
     """PRIVACY.md, "Audit": no audit record, no answer."""
-    read(tmp_path, audit={"file": "audit.db"})
+    rules = {"rules": [{"name": "all", "allow": ["*"]}]}
+    (tmp_path / "a.policy.json").write_text(json.dumps({"version": "1", "tools": {"*": rules}}))
     server = {"command": "a", "louver": {"policy": "a.policy.json"}}
-    for content, message in (
-        ({"mcpServers": {"a": server}}, "server 'a': 'policy' needs 'audit' under 'louver' at the top"),
-        ({"mcpServers": {"a": {"command": "a"}}, "louver": {"audit": {"file": "a.db"}}}, "nothing to write down"),
-    ):
-        with pytest.raises(InvalidConfig, match=message):
-            read_config(write(tmp_path, json.dumps(content)))
+    with pytest.raises(InvalidConfig, match="server 'a': 'policy' needs 'audit' under 'louver' at the top"):
+        read_config(write(tmp_path, json.dumps({"mcpServers": {"a": server}})))
 
 
 def test_audit_has_a_file(tmp_path):
-    """PRIVACY.md, "Audit"; retention in days."""
+    """PRIVACY.md, "Audit", which needs no policy; retention in days."""
     assert read(tmp_path, audit={"file": "audit.db"}).audit == AuditSettings(tmp_path / "audit.db", AUDIT_DAYS)
     assert read(tmp_path, audit={"file": "audit.db", "retentionDays": 7}).audit.retention_days == 7
     assert schema()["$defs"]["audit"]["properties"]["retentionDays"]["default"] == AUDIT_DAYS

@@ -112,7 +112,7 @@ async def test_a_wrong_file_is_told_by_line(write, content, line, message):
     assert "s3cr3t" not in raised.value.message
 
 
-@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o777])
+@pytest.mark.parametrize("mode", [0o660, 0o604, 0o620, 0o777])
 async def test_a_file_that_others_can_read_or_write_is_refused(write, mode):
     """Ours."""
     with pytest.raises(InvalidConfig, match=f"mode {mode:o}.: expected 600, by chmod 600"):

@@ -81,6 +81,7 @@ function Token({ onToken }) {
   };
   return html`<section class="card narrow" aria-labelledby="token">
     <h1><img src="/ui/icon.svg" alt="" width="24" height="24" /> Louver</h1>
+    ${"signIn" in document.body.dataset && html`<p><button class="primary" onClick=${() => location.assign("/ui/sign-in")}>Sign in</button></p>`}
     <h2 id="token">Bearer token</h2>
     <p>The same that MCP clients of this gateway send. It stays in this tab.</p>
     <form onSubmit=${use}>

@@ -160,6 +160,11 @@ class Endpoint:
         await self._not_resuming.wait()
 
     @property
+    def has_session(self) -> bool:
+        """Whether the upstream has begun a session, which 2025 leaves to it."""
+        return self._current_session is not None
+
+    @property
     def _current_session(self) -> str | None:
         """The session of requests; none in 2026-07-28, even if a refused `initialize` has begun one."""
         return None if self.is_modern else self._session

@@ -69,6 +69,10 @@ class HttpTransport:
         self.stray_messages = stray_messages(self._logger)
         self._unsent = unsent_messages(self._logger)
 
+    @property
+    def is_stateful(self) -> bool:
+        return self._endpoint.has_session
+
     async def open(self) -> None:
         """Prepare; the first call connects."""
         self._endpoint.open()

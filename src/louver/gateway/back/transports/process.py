@@ -16,6 +16,7 @@ from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
+from louver.concurrency.places import restore_limit
 from louver.errors import UpstreamError, UpstreamTooLarge, UpstreamUnavailable
 from louver.http1.lines import LineDecoder
 from louver.limits import MAX_LOG_LINE, MAX_LOG_LINES, MAX_READ_ON_LOOP, MAX_UPSTREAM_PENDING
@@ -135,6 +136,7 @@ class Process(asyncio.SubprocessProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.SubprocessTransport", transport)
+        restore_limit(self._transport.get_pid())
         self._input = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0))
         self._output = cast("asyncio.ReadTransport", self._transport.get_pipe_transport(1))
 

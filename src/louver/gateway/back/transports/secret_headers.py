@@ -1,6 +1,6 @@
 """Secret headers of an HTTP upstream: from files, and from a command that prints them (`headersHelper`).
 
-    "Authorization": "Bearer ${file:token}"    the file, read again once it has changed
+    "Authorization": "Bearer ${file:token}"    the file, read again once it has changed: the session goes on
     "headersHelper": "print-headers"           {"Authorization": "Bearer ..."}, run again once the upstream refuses them
 
 No message holds a value of them, or what the command prints.
@@ -14,31 +14,26 @@ import re
 import signal
 import subprocess
 from contextlib import suppress
-from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.catalogue.files.open_regular import trusted
+from louver.catalogue.files.stamp import stamp_of
 from louver.core.json import NotJson, is_object, parse
 from louver.errors import UpstreamUnavailable
+from louver.gateway.config.secret_file import MAX_SECRET_BYTES, UnreadableSecret, read_secret
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from louver.catalogue.files.stamp import Stamp
     from louver.gateway.config.model import HeadersHelper, HeaderTemplate
 
 HEADERS_HELPER_S = 10.0
 HEADERS_HELPER_PAUSE_S = 10.0
 """How long a `headersHelper` may run, as in Claude Code, and until it runs again for an upstream that still refuses."""
 
-MAX_SECRET_BYTES = 64 * 1024
-"""Bytes of a file with a secret, and of what a `headersHelper` prints. Servers take 8 to 64 kB of headers."""
-
-
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-
-_Stamp = tuple[int, ...]
 
 
 class SecretHeaders:
@@ -52,7 +47,7 @@ class SecretHeaders:
         self._printed: dict[str, str] | None = None
         self._lock = asyncio.Lock()  # one run of the helper at a time
         self._run_again_at = 0.0
-        self._files: dict[Path, _ReadFile] = {}
+        self._files: dict[Path, tuple[Stamp | None, str]] = {}
 
     async def headers(self) -> Mapping[str, str]:
         """The headers of a request, by names in lower case."""
@@ -91,25 +86,13 @@ class SecretHeaders:
         return headers
 
     def _content(self, header: str, file: Path) -> str:
-        try:
-            status = file.stat()
-            stamp = status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
-            if (known := self._files.get(file)) is None or known.stamp != stamp:
-                with open(file, "rb", opener=trusted) as opened:
-                    content = opened.read(MAX_SECRET_BYTES + 1)
-                if len(content) > MAX_SECRET_BYTES:
-                    raise UpstreamUnavailable(f"the file of header {header!r} has over {MAX_SECRET_BYTES:,} bytes")
-                known = self._files[file] = _ReadFile(stamp, content.decode().rstrip("\r\n"))
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-            raise UpstreamUnavailable(f"the file of header {header!r} cannot be read: {reason}") from None
-        return known.text
-
-
-@dataclass(frozen=True, slots=True)
-class _ReadFile:
-    stamp: _Stamp
-    text: str
+        stamp = stamp_of(file)
+        if (known := self._files.get(file)) is None or known[0] != stamp:
+            try:
+                known = self._files[file] = stamp, read_secret(file)
+            except UnreadableSecret as error:
+                raise UpstreamUnavailable(f"the file of header {header!r} cannot be read: {error}") from None
+        return known[1]
 
 
 async def _run(helper: HeadersHelper) -> dict[str, str]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 class StdioTransport:
     wants_headers = False
+    is_stateful = True
 
     def __init__(
         self,

@@ -71,6 +71,11 @@ class Listener(Protocol):
 class Transport(Protocol):
     wants_headers: bool  # whether it uses `Call.headers`
 
+    @property
+    def is_stateful(self) -> bool:
+        """Whether requests belong to one session, or process, in which the server may keep state."""
+        ...
+
     async def open(self) -> None: ...
 
     def set_version(self, version: str | None) -> None:

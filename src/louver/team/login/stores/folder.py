@@ -15,6 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from louver.catalogue.files.open_regular import secret
+from louver.catalogue.files.stamp import stamp_of
 from louver.concurrency.offload import in_thread
 from louver.errors import LoginFailed
 from louver.limits import LOGIN_LOCK_WAIT_S
@@ -118,11 +119,7 @@ class LoginFolder:
         return self._seal
 
     def _stamp(self, name: str) -> Hashable:
-        try:
-            status = os.stat(self._folder / name)
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size, status.st_ino
+        return stamp_of(self._folder / name)
 
     def _failed(self, what: str, error: OSError) -> LoginFailed:
         return LoginFailed(f"logins in {self._folder} cannot be {what}: {error.strerror}")
