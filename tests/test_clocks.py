@@ -22,6 +22,7 @@ EXCEPT = {
     "tests/gateway/front/auth/issuer.py": "when a token ends",
     "tests/gateway/back/test_in_flight.py": "the clock of the loop is turned",
     "tests/fuzz/__main__.py": "prints how many pairs a second",
+    "tests/team/faults.py": "measures for a benchmark",
     "tests/policy/canaries.py": "prints how many cases a second",
     "tests/policy/wire_canaries.py": "as the one before; goes on with what has come at once",
     "tests/hosts/drivers/": "programs of foreign environments, which know nothing of ours",

@@ -36,6 +36,7 @@ SCENARIOS = (
     "growth",
     "soak",
     "bad_peer",
+    "faults",
 )
 """The modules, in the order in which they run."""
 

@@ -42,6 +42,7 @@ def _quickly(monkeypatch):
         monkeypatch.setattr(f"benchmarks.scenarios.gateway.{name}", 20)
     monkeypatch.setattr("benchmarks.scenarios.search.SIZES", (100, 200))
     monkeypatch.setattr("benchmarks.scenarios.bad_peer.SECONDS", 0.02)
+    monkeypatch.setattr("benchmarks.scenarios.faults.SECONDS", 0.5)
     for peers in bad_peer.PEERS.values():
         # Of each setting one: `tests/gateway` has them all.
         for kind in [*peers][1:]:

@@ -17,6 +17,8 @@ EVERYTHING = {
     "autoscaling": {"enabled": True},
     "auditStorage": "1Gi",
     "allowedHosts": ["mcp.example"],
+    "env": [{"name": "OTEL_EXPORTER_OTLP_ENDPOINT", "value": "http://collector:4318"}],
+    "files": {"users.policy.json": "{}"},
     "metrics": {"podMonitor": True, "rules": True, "dashboard": True},
 }
 
@@ -84,7 +86,18 @@ def test_pods_are_replicas_without_affinity_and_without_rights(helm):
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
-    assert "--allowed-host=gate" in container["args"]
+    names = ("gate", "gate.default", "gate.default.svc", "gate.default.svc.cluster.local")
+    assert [each for each in container["args"] if "allowed" in each] == [f"--allowed-host={name}" for name in names]
+
+
+def test_policies_and_variables_reach_the_pods(helm):
+    """Ours: an operator had no place for them."""
+    found = rendered(helm, **EVERYTHING)
+    pod, container = pod_of(found["StatefulSet"])
+    assert found["ConfigMap"]["data"] == {"mcp.json": CONFIG, "users.policy.json": "{}"}
+    assert EVERYTHING["env"][0] in container["env"]
+    other, _ = pod_of(rendered(helm, **{**EVERYTHING, "files": {"users.policy.json": "[]"}})["StatefulSet"])
+    assert pod["metadata"]["annotations"] != other["metadata"]["annotations"]
 
 
 def test_records_outlive_a_pod(helm):

@@ -58,12 +58,16 @@ def test_the_replicas_of_compose_differ_in_their_url_alone():
     assert {**first, "hostname": ""} == {**second, "hostname": ""}
     # The token of clients is in it, if there is no `auth`.
     assert "state:/state" in first["volumes"]
+    # All are there again after the machine was started anew.
+    assert {each["restart"] for each in services.values()} == {"unless-stopped"}
 
 
 def test_the_image_runs_as_nobody_in_particular_and_knows_its_health():
     lines = (DEPLOY / "Dockerfile").read_text("utf-8").splitlines()
     assert "USER 10001:10001" in lines
     assert any(line.startswith("HEALTHCHECK") for line in lines)
+    # It can write none at run time: each process would compile all modules, which takes longer than to run them.
+    assert any("--compile-bytecode" in line for line in lines)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not there")

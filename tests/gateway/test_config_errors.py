@@ -142,7 +142,7 @@ WRONG = {
     "an unknown setting": (
         '{"mcpServers": {"a": {"command": "a"}},\n"louver": {\n"listings": "omit"}}',
         3,
-        "'inspect', 'learn', 'meaning', 'exports', 'keys', 'replicaUrl', 'state', 'maxProcesses', "
+        "'inspect', 'learn', 'meaning', 'exports', 'keys', 'replicaUrl', 'state', 'generation', 'maxProcesses', "
         "'callsPerMinute', 'toolsPerMinute', 'warnings', 'keepResults', 'toon', 'pseudonymKey', 'auth', "
         "'principal', 'audit', 'savings'; did you mean 'listing'?",
     ),

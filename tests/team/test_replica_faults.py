@@ -36,12 +36,16 @@ TRIES = 8
 class Replica:
     """A gateway at one port, which can be killed and started again."""
 
-    def __init__(self, options, port):
-        self._command = [*LOUVER, "--http", f"127.0.0.1:{port}", *options]
+    def __init__(self, options, port, command=LOUVER):
+        self._command = [*command, "--http", f"127.0.0.1:{port}", *options]
         self.start()
 
     def start(self):
         self._served = Served(self._command)
+
+    @property
+    def pid(self):
+        return self._served.pid
 
     async def is_ready(self):
         await asyncio.to_thread(self._served.says, "serving at ")

@@ -7,10 +7,11 @@ import json
 from contextlib import suppress
 from types import SimpleNamespace
 
+import httpx2
 import pytest
 
 from fixtures import stores
-from fixtures.failsafe import FAILSAFE_S, until
+from fixtures.failsafe import FAILSAFE_S, OF_FORKS, until
 from fixtures.stores import store as store
 from gateway.front.test_endpoint import unanswered
 from gateway.front.test_sessions import INITIALIZE, Answers, asks, send, session_of
@@ -170,6 +171,56 @@ async def test_replicas_that_differ_for_long_are_logged(store, monkeypatch, capl
         settled.set()
         await until(lambda: all(state._comparing.done() for state in states))
     assert len([text for text in caplog.messages if "another configuration or policy" in text]) == (2 if differ else 0)
+
+
+async def test_a_replica_with_an_older_configuration_is_not_ready(start, store, monkeypatch):
+    """Issue 59: `generation` says which of two is older, and whoever is replaced last stands alone for no time."""
+    for name, seconds in {"CONFIG_SETTLED_S": 0, "GENERATION_S": 0.05}.items():
+        monkeypatch.setenv(OF_FORKS.format(name), str(seconds))
+    [old], [new] = (start(SERVERS, 1, state=store.url, generation=number) for number in (41, 42))
+    ready, newer = (each.url.replace("/mcp", "/readyz") for each in (old, new))
+    async with httpx2.AsyncClient(trust_env=False) as http:
+        await until_answers(http, ready, 503, "outdated")
+        report = await http.get(f"{ready}?verbose")
+        assert (report.status_code, report.json()["status"]) == (503, "outdated")
+        assert (await http.get(newer)).text == "ok"
+        # It serves whoever comes.
+        async with raw(old.url, HANDSHAKE) as client:
+            assert await client.result("tools/list")
+        new.process.kill()
+        await until_answers(http, ready, 200, "ok")
+
+
+async def until_answers(http, url, status, text):
+    async with asyncio.timeout(FAILSAFE_S):
+        while ((answer := await http.get(url)).status_code, answer.text) != (status, text):
+            pass
+
+
+async def test_a_generation_counts_once_the_rollout_has_had_its_time(redis, monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr(replica_news, "monotonic", lambda: now)
+    louver = {"keys": [KEY], "state": redis.url}
+    servers = {"mcpServers": {"it": at("http://127.0.0.1:1/mcp")}}
+    older, newer = (as_config({**servers, "louver": louver | more}) for more in ({}, {"generation": 2}))
+    async with Gateway(older) as first, Gateway(newer) as second:
+        await first.open()
+        await second.open()
+        news = first._state._news
+        await until(lambda: news._behind_since is not None)
+        now += replica_news.CONFIG_SETTLED_S
+        assert not first.is_outdated
+        now += 1
+        assert not first.is_outdated, "the other replica has not been heard of for long"
+        second._state._news._announce()
+        await until(lambda: news._newer_at == now)
+        now += replica_news.CONFIG_SETTLED_S
+        second._state._news._announce()
+        await until(lambda: news._newer_at == now)
+        now += 1
+        assert (first.is_outdated, second.is_outdated) == (True, False)
+        await first.reconfigure(newer)
+        assert not first.is_outdated
 
 
 async def calm(*clients):

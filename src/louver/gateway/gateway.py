@@ -194,6 +194,11 @@ class Gateway:
         return self._state.shared
 
     @property
+    def is_outdated(self) -> bool:
+        """Whether another replica has had a configuration of a higher `generation` for some time."""
+        return self._state.is_outdated
+
+    @property
     def replica(self) -> Replica:
         """This gateway among its replicas, by the configuration in force."""
         return Replica(self._config.keys, self._config.replica_url)

@@ -1,7 +1,7 @@
 """A SQLite file that several processes write and read at once: in WAL mode, and for its owner alone.
 
 A new file is built under another name and linked into place, so that no process opens an incomplete one. The
-`application_id` tells its kind.
+`application_id` tells its kind. A version whose files this one could not go on with sets their `user_version`.
 """
 
 from __future__ import annotations
@@ -43,8 +43,10 @@ class DatabaseKind:
             uri, uri=True, timeout=DATABASE_BUSY_S, isolation_level=None, check_same_thread=False
         )
         try:
-            if _application_id(database) != self.application_id:
+            if _pragma(database, "application_id") != self.application_id:
                 raise WrongFile(f"it is no {self.title}: expected one that this version of Louver has made, or none")
+            if _pragma(database, "user_version") != 0:
+                raise OSError(EINVAL, "a later version of Louver has made it: expected that version, or no file")
         except BaseException:  # whatever the error, leave no file open
             database.close()
             raise
@@ -96,14 +98,14 @@ def _check_readable(path: Path) -> None:
         raise OSError(EACCES, os.strerror(EACCES))
 
 
-def _application_id(database: sqlite3.Connection) -> int | None:
+def _pragma(database: sqlite3.Connection, name: str) -> int | None:
     try:
-        (application_id,) = database.execute("PRAGMA application_id").fetchone()
+        (value,) = database.execute(f"PRAGMA {name}").fetchone()
     except sqlite3.DatabaseError as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
             return None
         raise
-    return application_id
+    return value
 
 
 def _sync_folder(folder: Path) -> None:

@@ -1,7 +1,8 @@
 """What the replicas of a gateway notify each other of, in the state that they share.
 
 changed       a list of a server has changed
-configured    the version of the configuration that a replica has read; one that differs for long is logged
+configured    the version of the configuration that a replica has read, and its `generation`; one that differs for long
+              is logged, and whose generation is lower for long is not ready, while a replica has a higher one
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import logging
 from contextlib import suppress
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from louver.concurrency.background import BackgroundTasks
@@ -31,6 +33,12 @@ if TYPE_CHECKING:
 CONFIG_SETTLED_S = 120.0
 """Time after which it is logged that replicas differ in configuration, in seconds: a new file reaches all within it."""
 
+GENERATION_S = 15.0
+"""How often a replica announces its generation, in seconds."""
+
+MISSED_GENERATIONS = 3
+"""Announcements in turn that do not come until a replica counts as gone."""
+
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +46,7 @@ _CHANGED: Final = "changed"
 """A message to the other replicas: the server's id, the notification, and whether one call alone reported it."""
 
 _CONFIGURED: Final = "configured"
-"""A message to the other replicas: the version of the configuration here."""
+"""A message to the other replicas: the version of the configuration here, and its generation."""
 
 
 class ReplicaNews:
@@ -50,12 +58,18 @@ class ReplicaNews:
         self._version = ""
         self._version_elsewhere = ""
         self._comparing: asyncio.Task[None] | None = None
+        self._generation: int | None = None
+        self._announcing: asyncio.TimerHandle | None = None
+        self._behind_since: float | None = None
+        self._newer_at = 0.0
         state.on(_CHANGED, self._on_changed)
         state.on(_CONFIGURED, self._on_configured)
 
     def reconfigure(self, config: Config) -> None:
         if self._version != config.version:
             self._version = config.version
+            self._generation = config.generation
+            self._behind_since = None
             self._announce()
         self._server_ids = {each.name: each.server_id for each in config.upstreams}
 
@@ -65,12 +79,22 @@ class ReplicaNews:
     def pins(self, server_id: str) -> SharedPins:
         return _StoredPins(self._state, f"pins:{server_id}")
 
+    @property
+    def is_outdated(self) -> bool:
+        now = monotonic()
+        if self._behind_since is None or now - self._newer_at > MISSED_GENERATIONS * GENERATION_S:
+            self._behind_since = None
+            return False
+        return now - self._behind_since > CONFIG_SETTLED_S
+
     def listen(self) -> None:
         self._state.listen(self._on_connected)
 
     async def close(self) -> None:
         if self._comparing is not None:
             self._comparing.cancel()
+        if self._announcing is not None:
+            self._announcing.cancel()
         await self._deliveries.close()
 
     def _pass_on(self, upstream: str, method: str, *, in_call: bool) -> None:
@@ -92,9 +116,16 @@ class ReplicaNews:
 
     def _announce(self) -> None:
         if self._state.is_listening:
-            self._state.publish(_CONFIGURED, self._version)
+            self._state.publish(_CONFIGURED, self._version, self._generation)
+            if self._announcing is not None:
+                self._announcing.cancel()
+            if self._generation is not None:
+                self._announcing = asyncio.get_running_loop().call_later(GENERATION_S, self._announce)
 
-    def _on_configured(self, version: str) -> None:
+    def _on_configured(self, version: str, generation: int | None = None) -> None:
+        if generation is not None and generation > (self._generation or 0):
+            self._newer_at = monotonic()
+            self._behind_since = self._behind_since or self._newer_at
         if version == self._version_elsewhere:
             return
         self._version_elsewhere = version

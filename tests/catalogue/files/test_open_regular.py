@@ -90,15 +90,15 @@ def test_a_secret_is_for_its_owner(tmp_path):
 
 
 def test_a_secret_of_root_is_for_a_group_of_the_process_too(tmp_path, monkeypatch):
-    """Ours: as Kubernetes mounts a Secret for `fsGroup`."""
+    """Ours: as Kubernetes mounts a Secret for `fsGroup`, and systemd a credential."""
     path, fstat = tmp_path / "tokens.json", os.fstat
     path.write_text("{}")
 
-    def is_taken(mode, owner, groups=(5,)):
+    def is_taken(mode, owner, groups=(5,), group=5):
         path.chmod(mode)
         monkeypatch.setattr("os.getgroups", lambda: list(groups))
         monkeypatch.setattr(
-            "os.fstat", lambda number: os.stat_result((*fstat(number)[:4], owner, 5, *fstat(number)[6:]))
+            "os.fstat", lambda number: os.stat_result((*fstat(number)[:4], owner, group, *fstat(number)[6:]))
         )
         try:
             os.close(secret(str(path), os.O_RDONLY))
@@ -108,6 +108,7 @@ def test_a_secret_of_root_is_for_a_group_of_the_process_too(tmp_path, monkeypatc
 
     assert is_taken(0o440, 0)
     assert is_taken(0o640, 0)
+    assert is_taken(0o440, 0, groups=(6,), group=0)
     assert not is_taken(0o640, 0, groups=(6,))
     assert not is_taken(0o640, 1)
     assert not any(is_taken(mode, 0) for mode in (0o660, 0o650, 0o644, 0o642))

@@ -301,7 +301,7 @@ async def test_what_is_not_answered_by_the_end_or_comes_later_is_told_so():
         begun.set()
         await asyncio.Event().wait()
 
-    doors = OpenRequests(app)
+    doors = OpenRequests(app, lambda: False)
 
     async def answer():
         said = []
@@ -334,7 +334,7 @@ async def test_streams_are_not_waited_for(method, headers):
     async def send(message):
         pass
 
-    doors = OpenRequests(app)
+    doors = OpenRequests(app, lambda: False)
     stream = asyncio.create_task(
         doors({"type": "http", "method": method, "path": "/mcp", "headers": headers}, None, send)
     )

@@ -92,6 +92,14 @@ def test_a_login_by_the_browser_of_another_machine(options):
         assert process.stderr.read().count("not the answer to this login") == 3
 
 
+def test_a_login_whose_input_ends(options):
+    """Ours: as in a container without `-i`, where nobody could answer for ten minutes."""
+    with logging_in(*options, "--no-browser") as (process, _):
+        process.stdin.close()
+        assert process.wait(FAILSAFE_S) == 2
+        assert "standard input ended before the address was pasted" in process.stderr.read()
+
+
 def test_a_login_that_is_denied(options):
     """Ours."""
     with logging_in(*options, "--no-browser") as (process, page):
@@ -186,7 +194,7 @@ async def assert_no_secret_is_left(url, folder, *, calls, seconds):
         secrets |= {"revoked-canary", "a.canary.b"}
         await store.write(key, login.model_copy(update={"tokens": revoked, "obtained_at": 1.0}))
         seen.append(post(gateway, "tools/call", name="find", arguments={}).text)
-        assert "louver login --config FILE --server tracker" in seen[-1]
+        assert f"louver login {' '.join(options)} --server tracker" in seen[-1]
     seen += [gateway.process.stdout.read(), *gateway.said]
     gateway.process.stdout.close()
     secrets.add((logins / "key").read_text().strip())

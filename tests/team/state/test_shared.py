@@ -158,7 +158,8 @@ async def test_a_store_that_is_away_is_refused_at_once_and_used_again_when_it_is
 
 
 async def test_a_store_that_does_not_answer_is_waited_for_only_so_long(store, monkeypatch):
-    async with connected(store.url, KEY) as one, connected(store.url, KEY) as other, listening(other):
+    """What was to be sent meanwhile is sent later: the other replicas may not have noticed anything."""
+    async with connected(store.url, KEY) as one, connected(store.url, KEY) as other, listening(other) as messages:
         # One has no connection yet, the other one has several.
         await asyncio.gather(*(other.put("k12", b"value", 30) for _ in range(8)))
         store.pause()
@@ -166,6 +167,7 @@ async def test_a_store_that_does_not_answer_is_waited_for_only_so_long(store, mo
             with monkeypatch.context() as impatient:
                 impatient.setattr(shared, "STATE_ANSWER_S", A_WHILE_S)
                 impatient.setattr(shared, "STATE_RETRY_S", 0.0)
+                one.publish("it", 1)
                 for state in (one, other, other):
                     with pytest.raises(StateUnavailable, match="TimeoutError"):
                         await state.put("k12", b"value", 30)
@@ -173,6 +175,8 @@ async def test_a_store_that_does_not_answer_is_waited_for_only_so_long(store, mo
             store.resume()
         await back(one)
         await back(other)
+        async with asyncio.timeout(FAILSAFE_S):
+            assert await messages.get() == (1,)
 
 
 async def test_messages_that_wait_for_a_slow_store_are_bounded(store, caplog, monkeypatch):

@@ -54,8 +54,8 @@ def _read_problem(path: str, number: int) -> str | None:
     file = os.fstat(number)
     mode = stat.S_IMODE(file.st_mode)
     others = mode & (stat.S_IRWXG | stat.S_IRWXO)
-    # As Kubernetes mounts a Secret for `fsGroup`.
-    is_of_root = file.st_uid == 0 and file.st_gid in (os.getegid(), *os.getgroups())
+    # As Kubernetes mounts a Secret for `fsGroup`; with the group 0 as systemd hands over a credential, by an ACL.
+    is_of_root = file.st_uid == 0 and file.st_gid in (0, os.getegid(), *os.getgroups())
     if not others or (others == stat.S_IRGRP and is_of_root):
         return None
     return f"others than its owner can read or write it (mode {mode:o}): expected 600, by chmod 600 {path}"

@@ -170,9 +170,13 @@ async def gateway_over_http(
         async with _gateway_lifetime(gateway, file) as exit_stack:
             app = listener.app(gateway, lifetime)
             await exit_stack.enter_async_context(_background_task(_report_and_freeze(gateway)))
-            end_streams = gateway.listen_streams.close
             await serve(
-                app, listener.socket, ready=listener.report, end_streams=end_streams, close_upstreams=exit_stack.aclose
+                app,
+                listener.socket,
+                ready=listener.report,
+                end_streams=gateway.listen_streams.close,
+                close_upstreams=exit_stack.aclose,
+                is_outdated=lambda: gateway.is_outdated,
             )
 
 

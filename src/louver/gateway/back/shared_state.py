@@ -21,6 +21,11 @@ class ReplicaNews(Protocol):
 
     def reconfigure(self, config: Config) -> None: ...
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether another replica has had a configuration of a higher generation for some time."""
+        ...
+
     def pass_on(self, upstream: str) -> PassOn:
         """What notifies other replicas of the changed lists of an upstream."""
         ...
@@ -47,6 +52,10 @@ class GatewayState:
         if self.shared is not None:
             assert config.state is not None, "a reload keeps the store"
             self.shared.use(config.state, config.keys)
+
+    @property
+    def is_outdated(self) -> bool:
+        return self._news is not None and self._news.is_outdated
 
     def pass_on(self, upstream: str) -> PassOn | None:
         return None if self._news is None else self._news.pass_on(upstream)

@@ -100,6 +100,7 @@ class UpstreamConfig:
     guidance: tuple[GuidanceRule, ...] = ()
     policy: Policy | None = None  # `None`: every caller may see everything
     tools: ToolRules | None = None  # `None`: every caller has all tools
+    file: Path | None = field(default=None, compare=False)  # that names the server, for messages
 
     @property
     def server_id(self) -> str:
@@ -161,6 +162,7 @@ class Config:
     keys: tuple[str, ...] = field(default=(), repr=False)
     replica_url: str = ""  # where other replicas reach this one; empty if they cannot
     state: StateUrl | None = None  # shared with other replicas; `None`: each has its own
+    generation: int | None = None  # which of two replicas has the newer configuration; `None`: nobody can tell
     limits: LimitSettings = field(default_factory=LimitSettings)
     max_processes: int | None = None  # of servers over stdio; `None`: as many as the machine has room for
     warnings: bool = False  # of large answers

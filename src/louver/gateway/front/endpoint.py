@@ -140,8 +140,9 @@ class McpEndpoint:
         """Answer with the state of each server behind, and the version of the configuration."""
         gateway = self._gateway
         upstreams = {name: upstream.state for name, upstream in gateway.upstreams.items()}
-        report = {"status": "ok", "configuration": gateway.config.version, "upstreams": upstreams}
-        await exchange.respond(200, compact_bytes(report))
+        status = "outdated" if gateway.is_outdated else "ok"
+        report = {"status": status, "configuration": gateway.config.version, "upstreams": upstreams}
+        await exchange.respond(503 if gateway.is_outdated else 200, compact_bytes(report))
 
     async def close(self) -> None:
         """End all sessions."""

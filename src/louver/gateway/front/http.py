@@ -1,7 +1,8 @@
 """Serve over HTTP, with health checks and a graceful shutdown.
 
     GET /healthz    200 while the process lives
-    GET /readyz     200 while it serves, 503 during the shutdown; `?verbose`: the servers behind, for clients
+    GET /readyz     200 while it serves, 503 during the shutdown, or while another replica has a newer configuration;
+                    `?verbose`: the servers behind, for clients
 
 On SIGTERM or SIGINT the server accepts no new connections, waits `DRAIN_S` for open calls, ends streams cleanly,
 answers remaining requests with 503, and exits with status 0.
@@ -53,9 +54,10 @@ async def serve(
     ready: Callable[[Callable[[], None]], None],
     end_streams: Callable[[], None],
     close_upstreams: Callable[[], Awaitable[None]],
+    is_outdated: Callable[[], bool] = lambda: False,
 ) -> None:
     """Serve until it is ended by what `ready` is called with, once that is possible."""
-    open_requests = OpenRequests(app)
+    open_requests = OpenRequests(app, is_outdated)
     unread = BudgetByKey(MAX_PEER_UNREAD_BYTES)
     server = _Server(
         uvicorn.Config(
@@ -111,8 +113,9 @@ class _Server(uvicorn.Server):
 class OpenRequests:
     """ASGI wrapper that answers health checks, counts open requests, and ends their responses at shutdown."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, is_outdated: Callable[[], bool]) -> None:
         self._app = app
+        self._is_outdated = is_outdated
         self._open: dict[asyncio.Task[Any], bool] = {}
         self._cancelled: set[asyncio.Task[Any]] = set()
         self._is_draining = False
@@ -125,7 +128,8 @@ class OpenRequests:
         if scope["path"] == "/healthz":
             return _send_text(send, 200, "ok")
         if scope["path"] == READY_PATH and (self._is_draining or scope["query_string"] != b"verbose"):
-            return _send_text(send, 503 if self._is_draining else 200, "ending" if self._is_draining else "ok")
+            state = "ending" if self._is_draining else "outdated" if self._is_outdated() else "ok"
+            return _send_text(send, 200 if state == "ok" else 503, state)
         if self._is_drained:
             # A connection that is not closed yet can still bring a request.
             return _send_text(send, 503, "ending")

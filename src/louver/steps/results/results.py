@@ -115,7 +115,10 @@ class Results:
 
         def load() -> tuple[ResultInfo, Json]:
             info, value = (json.loads(part.decode("utf-8", "surrogatepass")) for part in stored)
-            return ResultInfo(**info), value
+            try:
+                return ResultInfo(**info), value
+            except TypeError:  # a replica of a later version has kept it
+                raise UnknownResult from None
 
         return await in_thread(load)
 

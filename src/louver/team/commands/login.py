@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from louver.cli import logs, process, servers, terminal
 from louver.cli.browser import opened
 from louver.errors import InvalidInput
+from louver.limits import LOGIN_WAIT_S
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -85,7 +86,8 @@ async def _log_in(config: Config, server: UpstreamConfig, *, browser: bool) -> L
             if browser:
                 stack.enter_context(opened(url))
             else:
-                print("then paste the address that the browser shows:", flush=True)
+                minutes = f"{LOGIN_WAIT_S / 60:.0f} minutes"
+                print(f"then paste the address that the browser shows, within {minutes}:", flush=True)
                 read_pasted(back, lambda: terminal.print_stderr("that is not the answer to this login: paste it again"))
 
         return await log_in(server, store, UserAgent(back.uri, show, back.answer))

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import shlex
 import time
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -238,7 +239,8 @@ class LoginCredentials:
         if self._server.principal is not None:
             return LoginRequired(problem)
         name = self._server.name
-        server = "--url URL" if name == COMMAND_LINE_SERVER else f"--config FILE --server {name}"
+        file = shlex.quote(str(self._server.file or "FILE"))
+        server = "--url URL" if name == COMMAND_LINE_SERVER else f"--config {file} --server {name}"
         if self._server.logs_in_callers:
             problem = "callers log in for themselves, and for the gateway itself nobody is logged in"
         return LoginRequired(f"{problem}; somebody has to run: louver login {server}")

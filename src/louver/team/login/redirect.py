@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import TYPE_CHECKING, Final
@@ -37,7 +37,7 @@ class Redirect:
         self.uri = f"http://127.0.0.1:{port}{_PATH}"
         self._loop = loop
         self._state: str | None = None
-        self._answer: asyncio.Future[dict[str, str]] = loop.create_future()
+        self._answer: asyncio.Future[dict[str, str] | None] = loop.create_future()
 
     def expect(self, url: str) -> None:
         """Take only the answer to this request for authorization."""
@@ -51,19 +51,28 @@ class Redirect:
         self._loop.call_soon_threadsafe(self._settle, members)
         return True
 
+    def end(self) -> None:
+        """Nobody can paste an address any more. Called in any thread."""
+        # Without the loop the login is over.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._settle, None)
+
     async def answer(self) -> AuthorizationCodeResult:
         try:
             async with asyncio.timeout(LOGIN_WAIT_S):
                 members = await self._answer
         except TimeoutError:
             raise LoginFailed(f"nobody has logged in within {LOGIN_WAIT_S:.0f} s") from None
+        if members is None:
+            hint = "run it in a terminal, in a container by 'docker exec -it' or 'kubectl exec -it'"
+            raise LoginFailed(f"standard input ended before the address was pasted: {hint}")
         if "code" not in members:
             reason = members.get("error", "")
             known = reason if reason.isascii() and reason.replace("_", "").isalpha() else "no code"
             raise LoginFailed(f"the authorization server does not grant the login: {known[:60]}")
         return AuthorizationCodeResult(code=members["code"], state=members.get("state"), iss=members.get("iss"))
 
-    def _settle(self, members: dict[str, str]) -> None:
+    def _settle(self, members: dict[str, str] | None) -> None:
         if not self._answer.done():
             self._answer.set_result(members)
 
@@ -83,7 +92,7 @@ def redirect(port: int, preferred_port: int | None) -> Generator[Redirect]:
 
 
 def read_pasted(found: Redirect, complain: Callable[[], None]) -> None:
-    """Read lines of standard input, in a thread of its own, until one is taken."""
+    """Read lines of standard input, in a thread of its own, until one is taken; its end is that of the login."""
 
     def read() -> None:
         while (line := _line()) is not None:
@@ -91,6 +100,7 @@ def read_pasted(found: Redirect, complain: Callable[[], None]) -> None:
             if found.take(line.partition("?")[2]):
                 return
             complain()
+        found.end()
 
     Thread(target=read, daemon=True).start()
 

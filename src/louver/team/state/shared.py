@@ -37,7 +37,7 @@ MAX_STATE_MESSAGE = 7000
 """Longest message to the other replicas, in characters: they hold ids and digests, no content."""
 
 MAX_UNSENT_MESSAGES = 1000
-"""Messages that wait for a store that is slow, at most 7 MB; further ones are dropped, as if it were away."""
+"""Messages that wait for a store that is slow or away, at most 7 MB; further ones are dropped."""
 
 
 logger = logging.getLogger(__name__)
@@ -194,9 +194,13 @@ class SharedState:
 
     async def _send(self) -> None:
         while self._unsent:
-            message = self._unsent.popleft()
-            with suppress(StateUnavailable):
-                await self._do(partial(self._engine.publish, message))
+            try:
+                await self._do(partial(self._engine.publish, self._unsent[0]))
+            except StateUnavailable:
+                # Others may stay connected to a store that hangs, and then miss what was not sent.
+                await asyncio.sleep(STATE_RETRY_S)
+            else:
+                self._unsent.popleft()
         self._is_slow = False
 
     async def _listen(self, on_connected: Callable[[], None]) -> None:
