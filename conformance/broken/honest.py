@@ -1,13 +1,12 @@
 """A server that keeps every sentence, without an SDK: those beside it each break one.
 
-    python conformance/broken/honest.py
+    python conformance/broken/server.py Honest
 
-It speaks both protocol revisions over standard input and output. What a sentence is about has a method of its own, so
-that a broken server is this one with one method changed.
+It speaks both protocol revisions, over standard input and output and over HTTP. What a sentence is about has a method
+of its own, so that a broken server is this one with one method changed.
 """
 
 import json
-import sys
 from collections import Counter
 from secrets import token_hex
 
@@ -63,10 +62,30 @@ TOOLS = {
         },
         "outputSchema": PERSON,
     },
+    "list_orders": {
+        "description": "List orders. Of all people, a page at a time.",
+        "inputSchema": {"type": "object", "properties": {}},
+        "outputSchema": {
+            "type": "object",
+            "properties": {"total": WHOLE, "orders": {"type": "array", "items": {"type": "object"}}, "next": TEXT},
+        },
+    },
     "say_hello": {"description": "Say hello. In prose.", "inputSchema": {"type": "object", "properties": {}}},
     "runs": {"description": "Count runs. Of other tools.", "inputSchema": {"type": "object", "properties": {}}},
 }
-VIEWS = {"minimal": ["id", "name"], "contact": ["email", "address.city"]}
+ORDERS = {
+    "total": 3,
+    "orders": [
+        {"number": 11, "parcel": {"weight": 250, "shelf": "third from the left"}},
+        {"number": 21, "parcel": {"weight": 1200, "shelf": "under the window"}, "gift": "with a ribbon"},
+    ],
+    "next": "page-two",
+}
+"""Fields that the schema does not know, beside an array of rows."""
+VIEWS = {
+    "get_person": {"minimal": ["id", "name"], "contact": ["email", "address.city"]},
+    "list_orders": {"numbers": ["total", "orders.number"]},
+}
 
 
 class Refused(Exception):
@@ -82,7 +101,7 @@ class Refused(Exception):
 
 
 class Honest:
-    """One process, which is one connection."""
+    """One connection, or all requests of 2026-07-28 over HTTP."""
 
     def __init__(self):
         self.era = NEW
@@ -91,13 +110,6 @@ class Honest:
         self.grants = {}
 
     # Messages
-
-    def serve(self):
-        for line in sys.stdin:
-            message = json.loads(line)
-            if "id" in message:
-                sys.stdout.write(json.dumps(self.answered(message)) + "\n")
-                sys.stdout.flush()
 
     def answered(self, message):
         head = {"jsonrpc": "2.0", "id": message["id"]}
@@ -164,8 +176,8 @@ class Honest:
         annotations = {"readOnlyHint": True}
         meta = {}
         if "outputSchema" in TOOLS[name]:
-            annotations["projectionHint"] = self.hint()
-            meta = {"_meta": {HINT: self.hint()}}
+            annotations["projectionHint"] = self.hint(name)
+            meta = {"_meta": {HINT: self.hint(name)}}
         schema = self.listed_schema(name)
         output = {} if schema is None else {"outputSchema": schema}
         summary = self.summary(name)
@@ -182,8 +194,11 @@ class Honest:
         """Shown, though the input is not: clients hold answers against it."""
         return relax(TOOLS[name]["outputSchema"]) if "outputSchema" in TOOLS[name] else None
 
-    def hint(self):
-        return {"supported": True, "recommendedViews": VIEWS}
+    def hint(self, name):
+        return {"supported": True, "recommendedViews": self.views(name)}
+
+    def views(self, name):
+        return VIEWS[name]
 
     def summary(self, name):
         return TOOLS[name]["description"].partition(". ")[0] + "."
@@ -258,11 +273,11 @@ class Honest:
         if not self.may_call(name, meta, arguments):
             return self.not_read(name)
         given = {key: value for key, value in arguments.items() if key not in ("grant", "output_fields")}
-        if name != "get_person":
+        if "outputSchema" not in TOOLS[name]:
             return self.plain(name, meta)
         asked = self.asked(meta, arguments)
-        plan = None if asked is None else self.plan(asked)
-        value = self.run(given)
+        plan = None if asked is None else self.plan(asked, name)
+        value = self.run(name, given)
         if plan is None:
             return self.whole(value)
         return self.projected(plan, value, EXTENSION if EXTENSION in meta else KEY)
@@ -302,17 +317,17 @@ class Honest:
     def understood(self, request):
         return request
 
-    def plan(self, asked):
+    def plan(self, asked, name):
         try:
-            return compile_projection(asked, PERSON, views=VIEWS)
+            return compile_projection(asked, TOOLS[name]["outputSchema"], views=self.views(name))
         except LouverError as error:
             raise Refused(error.to_json()) from None
 
-    def run(self, arguments):
-        if arguments.get("id") not in PEOPLE:
+    def run(self, name, arguments):
+        if name == "get_person" and arguments.get("id") not in PEOPLE:
             raise Refused({"code": "", "message": "no such person"})
-        self.runs["get_person"] += 1
-        return PEOPLE[arguments["id"]]
+        self.runs[name] += 1
+        return PEOPLE[arguments["id"]] if name == "get_person" else ORDERS
 
     def whole(self, value):
         return {"content": [{"type": "text", "text": json.dumps(value)}], "structuredContent": value}
@@ -342,7 +357,3 @@ class Honest:
 
     def schema(self, plan, kept):
         return json.loads(canonical(plan.schema))
-
-
-if __name__ == "__main__":
-    Honest().serve()

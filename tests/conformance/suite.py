@@ -14,6 +14,15 @@ BROKEN = Path(__file__).parents[2] / "conformance" / "broken"
 OLD, NEW = HANDSHAKE, STATELESS
 LOUVER = (PYTHON, "-m", "louver")
 
+HONEST = f"""\
+import json, sys
+sys.path.insert(0, {str(BROKEN)!r})
+from honest import *
+from server import serve
+class Server(Honest):
+ """
+"""Code of a class that a method follows."""
+
 PEOPLE = Fixture(
     {
         "get_user_profile": [{"user_id": 7}, {"user_id": 8}],
@@ -32,8 +41,8 @@ def script(path):
 
 
 def broken(name):
-    """A server of `conformance/broken`."""
-    return script(BROKEN / f"{name}.py")
+    """A server of `conformance/broken`, over standard input and output."""
+    return Target(command=(PYTHON, str(BROKEN / "server.py"), name))
 
 
 def inline(code):

@@ -6,9 +6,11 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
+from conformance.suite import HONEST
 from fixtures.command import louver
 from fixtures.forking import PYTHON
 from louver_conformance.command import main
+from louver_conformance.fixture import Fixture
 
 BROKEN = Path(__file__).parents[2] / "conformance" / "broken"
 FIXTURE = ["--fixture", str(BROKEN / "fixture.json")]
@@ -20,12 +22,12 @@ def conformance(*arguments):
 
 
 def target(name):
-    return ["--", PYTHON, str(BROKEN / f"{name}.py")]
+    return ["--", PYTHON, str(BROKEN / "server.py"), name]
 
 
 def test_who_passes_gets_a_table_and_status_0():
     """Ours."""
-    done = conformance(*QUICK, *target("honest"))
+    done = conformance(*QUICK, *target("Honest"))
     assert (done.returncode, done.stderr) == (0, "")
     assert "protocol 2025-11-25" in done.stdout
     assert "include-keeps-named" in done.stdout
@@ -34,7 +36,7 @@ def test_who_passes_gets_a_table_and_status_0():
 
 def test_who_fails_is_told_the_sentence_and_gets_status_1():
     """Ours: and no value of what the tool answered."""
-    done = conformance(*QUICK, *target("exclude_adds"))
+    done = conformance(*QUICK, *target("ExcludeAdds"))
     assert done.returncode == 1
     told = " ".join(done.stdout.split())
     assert "fail 2025-11-25 exclude-leaves-out" in told
@@ -52,7 +54,7 @@ def test_what_is_meant_as_a_url_is_no_command():
 def test_the_report_as_json_and_as_junit(tmp_path):
     """Ours: both say the same."""
     junit = tmp_path / "report.xml"
-    done = conformance(*QUICK, "--json", "--junit", str(junit), *target("exclude_adds"))
+    done = conformance(*QUICK, "--json", "--junit", str(junit), *target("ExcludeAdds"))
     report = json.loads(done.stdout)
     assert report["passed"] is False
     assert report["counts"]["fail"] == 1
@@ -73,7 +75,7 @@ def test_a_baseline_of_known_failures(tmp_path):
     """Ours: what is known does not count, and what is mended is told."""
     lines = tmp_path / "known.txt"
     lines.write_text("2025-11-25 exclude-leaves-out # known\n2025-11-25 include-keeps-named\n")
-    done = conformance(*QUICK, "--baseline", str(lines), *target("exclude_adds"))
+    done = conformance(*QUICK, "--baseline", str(lines), *target("ExcludeAdds"))
     assert done.returncode == 0
     assert "known" in done.stdout
     assert done.stderr == "louver-conformance: the baseline lists '2025-11-25 include-keeps-named', which passes\n"
@@ -96,6 +98,8 @@ def test_a_baseline_of_known_failures(tmp_path):
         (["--group", "shema"], "there is no 'shema'; did you mean 'schema'?"),
         (["--fixture", "nothing.json", "--", "true"], "nothing.json cannot be read"),
         (["--baseline", "nothing.txt", "--", "true"], "nothing.txt cannot be read"),
+        (["--timeout", "0", "--", "true"], "'0' is no number of seconds up to 3600"),
+        (["--make-fixture", __file__, "--", *target("Honest")[1:]], "is there already"),
         (["--junit", "no/such/folder/report.xml", "--", "true"], "cannot be written"),
     ],
 )
@@ -112,3 +116,23 @@ def test_what_is_not_there_fails_to_connect():
     done = conformance("--", "true")
     assert done.returncode == 1
     assert " ".join(done.stdout.split()).count("the target's process has ended") == 4
+
+
+def test_who_takes_too_long_is_not_judged():
+    """Issue 60: no sentence is broken because a machine is busy."""
+    done = conformance("--timeout", "0.000001", *QUICK, *target("Honest"))
+    assert done.returncode == 3
+    assert "fail" not in done.stdout
+    assert "give it more by --timeout SECONDS" in done.stderr
+
+
+def test_a_fixture_to_begin_with(tmp_path):
+    """Issue 60: for servers without `readOnlyHint`; what may have effects is not called before somebody says so."""
+    careless = "{**super().listed(name), 'annotations': {'readOnlyHint': name == 'get_person'}}"
+    code = f"{HONEST} def listed(self, name): return {careless}\nserve(Server())"
+    path = tmp_path / "fixture.json"
+    done = conformance("--make-fixture", str(path), "--", PYTHON, "-c", code)
+    assert (done.returncode, done.stderr) == (0, "")
+    called = {"get_person": {"id": 1}, "$not_called": {"list_orders": {}, "say_hello": {}, "runs": {}}}
+    assert json.loads(path.read_text()) == called
+    assert Fixture.read(path).arguments == {"get_person": [{"id": 1}]}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from louver.core.json import canonical, is_object, members
 from louver.wire.names import ERROR, PROJECTION, PROJECTION_LITERAL
 from louver_conformance.errors import CheckFailed, NotOffered
+from louver_conformance.field_picks import at_each_depth
 from louver_conformance.sample import json_in, output_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,12 @@ def include(sample: Sample) -> dict[str, Any]:
 def exclude(sample: Sample) -> dict[str, Any]:
     """A request for all but the first field of a sample."""
     return {**include(sample), "mode": "exclude"}
+
+
+def requests(sample: Sample) -> list[dict[str, Any]]:
+    """Requests in each mode: with fields at each depth, and with each view of the tool."""
+    by_fields = [{"mode": mode, "fields": [path]} for mode in ("include", "exclude") for path in at_each_depth(sample)]
+    return [*by_fields, *({"mode": "view", "view": name} for name in sample.tool.views)]
 
 
 def result_of(answer: TargetResponse, request: str) -> dict[str, Any]:

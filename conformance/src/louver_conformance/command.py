@@ -3,7 +3,8 @@
     louver-conformance --fixture arguments.json -- python server.py
     louver-conformance --era 2026-07-28 --group projection --junit report.xml --url http://127.0.0.1:8080/mcp
 
-Exit status: 0 if nothing failed but what the baseline lists, 1 if something failed, 2 for a wrong command line.
+Exit status: 0 if nothing failed but what the baseline lists, 1 if something failed, 2 for a wrong command line, 3 if
+something was not tried because the server took too long.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from louver.errors import InvalidInput
 from louver.wire.uris import is_url
 from louver_conformance import baseline
 from louver_conformance.checks import GROUPS
-from louver_conformance.fixture import Fixture
+from louver_conformance.fixture import NOT_CALLED, Fixture
+from louver_conformance.limits import ANSWER_TIMEOUT_S, MAX_TIMEOUT_S
+from louver_conformance.make_fixture import fixture_of
 from louver_conformance.report import as_json, as_junit
 from louver_conformance.run import run, with_baseline
 from louver_conformance.session import REVISIONS, Target
@@ -76,6 +79,17 @@ def _parser() -> argparse.ArgumentParser:
     add("--group", type=_one_of(GROUPS), action="append", default=[], help=groups)
     add("--fixture", metavar="FILE", help="arguments for the tools, a JSON object")
     add("--baseline", metavar="FILE", help="known failures, one per line")
+    add(
+        "--timeout",
+        type=_seconds,
+        metavar="SECONDS",
+        help=f"how long an answer may take (default: {ANSWER_TIMEOUT_S:g})",
+    )
+    add(
+        "--make-fixture",
+        metavar="FILE",
+        help="write arguments for the server's tools there, to be edited, and check nothing",
+    )
     add("--json", action="store_true", help="print the report as one JSON object")
     add("--junit", metavar="FILE", help="also write it as JUnit XML")
     return parser
@@ -88,6 +102,16 @@ def _one_of(choices: Sequence[str]) -> Callable[[str], str]:
         return text
 
     return read
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= MAX_TIMEOUT_S:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is no number of seconds up to {MAX_TIMEOUT_S:g}")
+    return seconds
 
 
 def _target(arguments: Namespace, command: Sequence[str]) -> Target:
@@ -132,7 +156,10 @@ def _token(file: Path) -> str:
 def _check(arguments: Namespace, target: Target) -> int:
     fixture = Fixture() if arguments.fixture is None else Fixture.read(Path(arguments.fixture))
     known = [] if arguments.baseline is None else baseline.read(Path(arguments.baseline))
-    work = run(target, revisions=arguments.era, groups=arguments.group, fixture=fixture)
+    options = {"revisions": arguments.era, "timeout_s": arguments.timeout}
+    if arguments.make_fixture is not None:
+        return _make_fixture(Path(arguments.make_fixture), asyncio.run(fixture_of(target, **options)))
+    work = run(target, groups=arguments.group, fixture=fixture, **options)
     report = with_baseline(asyncio.run(work), known)
     print(json.dumps(as_json(report)) if arguments.json else _text(report), flush=True)
     # Last, so that the report is printed even if the file cannot be written.
@@ -143,7 +170,21 @@ def _check(arguments: Namespace, target: Target) -> int:
             raise InvalidInput(f"{arguments.junit} cannot be written: {error.strerror}") from None
     for line in report.fixed:
         _tell(f"the baseline lists '{line}', which passes")
-    return 0 if report.is_passed else 1
+    if not report.is_decided:
+        _tell("some checks were not tried, since the server took too long: give it more by --timeout SECONDS")
+    return 1 if not report.is_passed else 0 if report.is_decided else 3
+
+
+def _make_fixture(file: Path, text: str) -> int:
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise InvalidInput(f"{file} is there already") from None
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be written: {error.strerror}") from None
+    print(f"{file}: fill in the arguments, and move what may be called out of '{NOT_CALLED}'")
+    return 0
 
 
 def _text(report: Report) -> str:
@@ -159,15 +200,17 @@ def _text(report: Report) -> str:
 
 
 def _rows(outcomes: Sequence[Outcome]) -> list[str]:
-    """A row for each outcome, and a single one for each group that the server does not offer."""
+    """A row for each outcome, and a single one for what the server does not offer of a group."""
     rows: list[str] = []
     for group in dict.fromkeys(outcome.check.group for outcome in outcomes):
         in_group = [outcome for outcome in outcomes if outcome.check.group == group]
-        if all(outcome.status == "not offered" for outcome in in_group):
-            rows.append(f"  {'not offered':12} {group:12} {'*':34} {in_group[0].detail}")
-        else:
-            texts = [(each.status, each.check.id, each.detail or each.check.says) for each in in_group]
-            rows += [f"  {status:12} {group:12} {check:34} {text}" for status, check, text in texts]
+        offered = [outcome for outcome in in_group if outcome.status != "not offered"]
+        texts = [(each.status, each.check.id, each.detail or each.check.says) for each in offered]
+        rows += [f"  {status:12} {group:12} {check:34} {text}" for status, check, text in texts]
+        if others := [outcome for outcome in in_group if outcome.status == "not offered"]:
+            ids = ", ".join(each.check.id for each in others)
+            check, text = (f"{len(others)} checks", ids) if offered else ("*", others[0].detail)
+            rows.append(f"  {'not offered':12} {group:12} {check:34} {text}")
     return rows
 
 

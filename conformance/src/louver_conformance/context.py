@@ -21,6 +21,8 @@ from louver_conformance.session import TargetSession
 from louver_conformance.tools import Tool, grants_in
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from louver.core.json import Json
     from louver_conformance.fixture import Fixture
     from louver_conformance.session import Deadline, Target
@@ -43,6 +45,8 @@ class Context:
         self.tools: list[Tool] = []
         # Projectable tools come first.
         self.samples: list[Sample] = []
+        # Whole answers without two fields.
+        self.slight: list[Sample] = []
         # The resource of full descriptions as `resources/list` has it; empty without one.
         self.descriptions_resource: dict[str, Any] = {}
         self.descriptions: dict[str, Any] = {}
@@ -57,7 +61,8 @@ class Context:
         self.plain_session: TargetSession | None = None
         self._deadline = deadline
         self._sessions: list[TargetSession] = []
-        self._answers: dict[bytes, TargetResponse] = {}
+        # By tool, and by arguments with the request.
+        self._answers: dict[tuple[str, bytes], TargetResponse] = {}
 
     async def open(self) -> None:
         self.session = await self.open_session(declares=True)
@@ -93,13 +98,7 @@ class Context:
 
     async def discover(self) -> None:
         """List the tools, read their descriptions, and call some."""
-        listed = [Tool(tool) for tool in await self.session.pages("tools/list", "tools")]
-        self.tools = [tool for tool in listed if isinstance(tool.listed.get("name"), str)]
-        if "resources" in self.session.capabilities or DISCLOSURE in self.extensions:
-            await self._find_descriptions()
-        if self.descriptions_resource:
-            await self._call_undescribed()
-            self.tools = await self.describe_tools(self.session)
+        await self.list_tools(before_reading=self._call_undescribed)
         for tool in sorted(
             self.tools, key=lambda tool: (tool.name not in self.fixture.arguments, not tool.is_projectable)
         ):
@@ -110,6 +109,17 @@ class Context:
                     # A tool may be slow by its nature.
                     self.timed_out.append(tool.name)
         self.samples.sort(key=lambda sample: not sample.tool.is_projectable)
+
+    async def list_tools(self, *, before_reading: Callable[[], Awaitable[None]] | None = None) -> None:
+        """List the tools, and read their descriptions if there are some."""
+        listed = [Tool(tool) for tool in await self.session.pages("tools/list", "tools")]
+        self.tools = [tool for tool in listed if isinstance(tool.listed.get("name"), str)]
+        if "resources" in self.session.capabilities or DISCLOSURE in self.extensions:
+            await self._find_descriptions()
+        if self.descriptions_resource:
+            if before_reading is not None:
+                await before_reading()
+            self.tools = await self.describe_tools(self.session)
 
     async def describe_tools(self, session: TargetSession) -> list[Tool]:
         """The tools with the descriptions that `session` reads, and its grants."""
@@ -135,7 +145,7 @@ class Context:
         self, sample: Sample, request: object = None, *, key: str = PROJECTION_LITERAL, again: bool = False
     ) -> TargetResponse:
         """The answer to a projected call of a sample; each request is sent once, unless `again`."""
-        name = json.canonical([sample.tool.name, sample.arguments, request, key])
+        name = sample.tool.name, json.canonical([sample.arguments, request, key])
         if again or name not in self._answers:
             meta = {} if request is None else {key: request}
             self._answers[name] = await self.call_with(sample, meta)
@@ -154,9 +164,10 @@ class Context:
         return await (session or self.session).call(tool.name, arguments, {**tool.grant, **meta}, tool.input_schema)
 
     def reset_samples(self, samples: list[Sample]) -> None:
-        """Continue with only these samples, and without the answers so far."""
+        """Continue with only these samples, and their answers so far."""
         self.samples = samples
-        self._answers.clear()
+        tools = {sample.tool.name for sample in samples}
+        self._answers = {name: answer for name, answer in self._answers.items() if name[0] in tools}
 
     async def _find_descriptions(self) -> None:
         try:
@@ -185,7 +196,10 @@ class Context:
         if first is None or second is None or (value := output_of(first)) != output_of(second):
             return
         # Checks request one field, and leave out another.
-        if value is None or len(leaves(value)) in (0, 1) or len(json.compact(first)) > MAX_SAMPLE_BYTES:
+        if value is None or len(leaves(value)) in (0, 1):
+            self.slight.append(Sample(tool, sets[0], first, value))
+            return
+        if len(json.compact(first)) > MAX_SAMPLE_BYTES:
             return
         answered = [(arguments, await self._whole(tool, arguments)) for arguments in sets[1:]]
         others = tuple((each, output_of(result)) for each, result in answered if result is not None)

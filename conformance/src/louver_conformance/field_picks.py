@@ -18,12 +18,21 @@ def parent(sample: Sample) -> tuple[str, ...]:
     return (str(FieldPath(found[0].steps[:1])), str(found[0])) if found else ()
 
 
-def nested(sample: Sample, *, through_array: bool | None) -> str:
-    """A field within objects, within an array, or in either (`None`); empty if there is none."""
-    for path in sample.fields:
-        if len(path.names) > 1 and (through_array is None or _meets_array(sample.value, path.names) is through_array):
-            return str(path)
-    return ""
+def nested(sample: Sample, *, through_array: bool | None) -> list[str]:
+    """The first and the last field within objects, within an array, or in either (`None`), as far as there are some."""
+    return _ends(
+        [
+            path
+            for path in sample.fields
+            if len(path.names) > 1 and through_array in (None, _meets_array(sample.value, path.names))
+        ]
+    )
+
+
+def at_each_depth(sample: Sample) -> list[str]:
+    """The first and the last field: of all, of those within objects, and of those within an array."""
+    everywhere = _ends(sample.fields)
+    return list(dict.fromkeys([*everywhere, *nested(sample, through_array=False), *nested(sample, through_array=True)]))
 
 
 def in_top_array(sample: Sample) -> tuple[str, ...]:
@@ -32,6 +41,21 @@ def in_top_array(sample: Sample) -> tuple[str, ...]:
         if len(path.names) == 2 and is_array(members(sample.value).get(path.names[0] or "")):
             return tuple(str(FieldPath((step,))) for step in path.names)
     return ()
+
+
+def rows(sample: Sample) -> list[str]:
+    """JSONPaths of some rows of an array: by position, by slice, and those that have what the first one has."""
+    for path in sample.fields:
+        name, *inner = path.names
+        array = members(sample.value).get(name or "")
+        if not is_array(array) or len(inner) != 1 or not all(step and step.isidentifier() for step in path.names):
+            continue
+        value = members(array[0]).get(inner[0] or "")
+        selectors = ["0", "-1", "1:", f"?@.{inner[0]}"]
+        if isinstance(value, int) and not isinstance(value, bool):
+            selectors += [f"?@.{inner[0]} == {value}", f"?@.{inner[0]} > {value}"]
+        return [f"$.{name}[{selector}].{inner[0]}" for selector in selectors]
+    return []
 
 
 def plain_name(sample: Sample) -> str:
@@ -48,6 +72,10 @@ def is_closed(sample: Sample) -> bool:
     return (
         bool(named) and set(named) != {"result"} and not {"patternProperties", "allOf", "anyOf", "oneOf"} & set(schema)
     )
+
+
+def _ends(paths: list[FieldPath]) -> list[str]:
+    return list(dict.fromkeys(map(str, [*paths[:1], *paths[-1:]])))
 
 
 def _meets_array(value: Json, steps: tuple[str | None, ...]) -> bool:

@@ -4,10 +4,12 @@
 
     {"get_user_profile": [{"user_id": 7}, {"user_id": 8}],
      "get_issue": {"number": 1},
-     "$witness": {"tool": "runs", "arguments": {}}}
+     "$witness": {"tool": "runs", "arguments": {}},
+     "$not_called": {"delete_user": {"user_id": 7}}}
 
 The witness is a tool whose answer shows which other tools have run. A tool without arguments here is called only if it
-is read-only, with the `const`, `default`, `examples` or `enum` of its input schema.
+is read-only, with the `const`, `default`, `examples` or `enum` of its input schema. What is not called stands there for
+who edits the file.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _WITNESS: Final = "$witness"
+NOT_CALLED: Final = "$not_called"
 _FORM: Final = "a fixture is one JSON object: tool -> arguments, or a list of them"
 # Sets of arguments made from a schema: a second answer shows what the first cannot.
 _SETS: Final = 2
@@ -49,7 +52,8 @@ class Fixture:
             raise InvalidInput(f"{path}:{error.line}: not JSON: {error.reason}") from None
         if not is_object(written):
             raise InvalidInput(f"{path}: {_FORM}")
-        sets = {name: given if is_array(given) else [given] for name, given in written.items() if name != _WITNESS}
+        own = (_WITNESS, NOT_CALLED)
+        sets = {name: given if is_array(given) else [given] for name, given in written.items() if name not in own}
         if wrong := [name for name, given in sets.items() if not given or not all(map(is_object, given))]:
             raise InvalidInput(f"{path}: {wrong[0]!r}: {_FORM}")
         return cls(sets, _witness(path, written[_WITNESS]) if _WITNESS in written else None)
@@ -67,6 +71,13 @@ def _witness(path: Path, written: Any) -> Witness:
     if not isinstance(tool, str) or not is_object(arguments):
         raise InvalidInput(f"{path}: '{_WITNESS}' is an object with the name of a 'tool', and its 'arguments'")
     return Witness(tool, arguments)
+
+
+def filled(schema: dict[str, Any]) -> dict[str, Any]:
+    """Arguments that a schema requires: its own examples, or texts that name their types."""
+    properties = members(schema.get("properties"))
+    parts = {name: members(properties.get(name)) for name in strings(schema.get("required"))}
+    return {name: (_examples(part) or [f"<{part.get('type', 'value')}>"])[0] for name, part in parts.items()}
 
 
 def _from_schema(schema: dict[str, Any]) -> list[dict[str, Any]]:

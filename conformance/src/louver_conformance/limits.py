@@ -8,20 +8,23 @@ MAX_MESSAGE_BYTES: Final = 8 * 1024 * 1024
 # Messages of a target that are read while one answer is awaited.
 MAX_OTHER_MESSAGES: Final = 1000
 
-# Seconds until a target answers its first request: `npx` may have to fetch it.
-OPENING_TIMEOUT_S: Final = 20.0
+# Seconds until a target answers its first request: `npx` may have to fetch it, and FastMCP looks for updates.
+OPENING_TIMEOUT_S: Final = 60.0
 
-# Seconds until it answers any other request.
+# Seconds until it answers any other request, unless `--timeout` says otherwise.
 ANSWER_TIMEOUT_S: Final = 10.0
 
-# Seconds for all checks of one protocol revision; then those that are left fail.
-REVISION_TIMEOUT_S: Final = 240.0
+# The most that `--timeout` takes, in seconds.
+MAX_TIMEOUT_S: Final = 3600.0
+
+# Seconds for all checks of one protocol revision, in times of an answer's; then those that are left are not tried.
+REVISION_ANSWERS: Final = 24
 
 # Seconds until a target's process ends by itself, and then again after SIGTERM.
 EXIT_TIMEOUT_S: Final = 2.0
 
 # Seconds until the validator process has validated values against a schema of a target; it takes a millisecond.
-VALIDATION_TIMEOUT_S: Final = 5.0
+VALIDATION_TIMEOUT_S: Final = 30.0
 
 # Seconds for all calls of the stock client; starting it and calling a few tools takes two.
 STOCK_CLIENT_TIMEOUT_S: Final = 60.0

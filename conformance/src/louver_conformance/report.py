@@ -17,6 +17,7 @@ def as_json(report: Report) -> dict[str, Any]:
     statuses = ("pass", "fail", "warn", "known", "not offered", "not tried")
     return {
         "passed": report.is_passed,
+        "decided": report.is_decided,
         "counts": {status: report.count(status) for status in statuses},
         "unspoken": report.unsupported,
         "fixed": list(report.fixed),

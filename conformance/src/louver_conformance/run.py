@@ -10,7 +10,7 @@ from louver.core.json import members
 from louver.wire.names import DISCLOSURE, FILTERING_LITERAL, SEARCH
 from louver_conformance.checks import FUNCTIONS, GROUPS, Check, all_checks
 from louver_conformance.context import Context
-from louver_conformance.errors import CheckFailed, NotOffered, NotTried, TargetError
+from louver_conformance.errors import CheckFailed, NotOffered, NotTried, TargetError, TargetTimeout
 from louver_conformance.fixture import Fixture
 from louver_conformance.limits import MAX_DETAIL_CHARACTERS
 from louver_conformance.session import REVISIONS, Deadline
@@ -20,6 +20,7 @@ from louver_conformance.validator_process import ValidatorProcess
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from louver.errors import LouverError
     from louver_conformance.session import Target
 
 Status = Literal[
@@ -28,7 +29,7 @@ Status = Literal[
     "warn",  # a SHOULD is broken
     "known",  # a failure that the baseline lists
     "not offered",  # the target does not declare the feature, or has nothing to try it on
-    "not tried",  # a check in `after` has not passed
+    "not tried",  # a check in `after` has not passed, or the target has not answered in time
 ]
 
 _CONNECTS, _ANSWERS = "connects", "tools-answer"
@@ -43,6 +44,8 @@ class Outcome:
     status: Status
     # The reason, unless it has passed. It never holds a value of a tool's answer.
     detail: str = ""
+    # Whether the clock has decided.
+    is_late: bool = False
 
     @property
     def line(self) -> str:
@@ -63,6 +66,11 @@ class Report:
         """Whether every failure is a known one."""
         return all(outcome.status != "fail" for outcome in self.outcomes)
 
+    @property
+    def is_decided(self) -> bool:
+        """Whether no check ran out of time."""
+        return not any(outcome.is_late for outcome in self.outcomes)
+
     def count(self, status: Status) -> int:
         return sum(outcome.status == status for outcome in self.outcomes)
 
@@ -73,24 +81,26 @@ async def run(
     revisions: Sequence[str] = (),
     groups: Collection[str] = (),
     fixture: Fixture | None = None,
+    timeout_s: float | None = None,
 ) -> Report:
     """Check a target in the revisions that it must speak, and on the groups that it must offer.
 
-    By default these are the revisions that it speaks, at least one, and the groups that it offers.
+    By default these are the revisions that it speaks, at least one, and the groups that it offers. `timeout_s` is how
+    long an answer may take: a check that waits longer is not tried.
     """
     for group in GROUPS:
         import_module(f"louver_conformance.groups.{group}")
     selection = _Selection(all_checks(), frozenset(groups))
     outcomes: list[Outcome] = []
-    unsupported: dict[str, str] = {}
+    unsupported: dict[str, TargetError] = {}
     validator = ValidatorProcess()
     try:
         for revision in revisions or REVISIONS:
-            context = Context(target, revision, fixture or Fixture(), validator, Deadline())
+            context = Context(target, revision, fixture or Fixture(), validator, Deadline(timeout_s))
             try:
                 await context.open()
             except TargetError as error:
-                unsupported[revision] = error.message
+                unsupported[revision] = error
                 continue
             try:
                 outcomes += await _run_checks(context, selection)
@@ -98,11 +108,16 @@ async def run(
                 await context.close()
     finally:
         await validator.close()
-    missing = unsupported if revisions or not outcomes else {}
-    first = [Outcome(selection.by_id[_CONNECTS], revision, "fail", why) for revision, why in missing.items()]
-    return Report(
-        (*first, *outcomes), {revision: why for revision, why in unsupported.items() if revision not in missing}
-    )
+    if revisions or not outcomes:
+        first = [_failed(selection.by_id[_CONNECTS], revision, "fail", why) for revision, why in unsupported.items()]
+        return Report((*first, *outcomes), {})
+    return Report(tuple(outcomes), {revision: why.message for revision, why in unsupported.items()})
+
+
+def _failed(check: Check, revision: str, status: Status, error: LouverError) -> Outcome:
+    """The outcome of a check that an error has ended: not tried, if the clock did."""
+    is_late = isinstance(error, TargetTimeout)
+    return Outcome(check, revision, "not tried" if is_late else status, error.message[:MAX_DETAIL_CHARACTERS], is_late)
 
 
 class _Selection:
@@ -126,7 +141,7 @@ class _Selection:
 async def _run_checks(context: Context, selection: _Selection) -> list[Outcome]:
     statuses: dict[str, Status] = {}
     outcomes: list[Outcome] = []
-    problem = ""
+    problem: LouverError | None = None
     for each in selection.checks:
         if each.revisions and context.revision not in each.revisions:
             continue
@@ -140,11 +155,11 @@ async def _run_checks(context: Context, selection: _Selection) -> list[Outcome]:
 
 
 async def _outcome(
-    context: Context, check: Check, selection: _Selection, statuses: dict[str, Status], problem: str
+    context: Context, check: Check, selection: _Selection, statuses: dict[str, Status], problem: LouverError | None
 ) -> Outcome:
     failed: Status = "fail" if check.level == "MUST" else "warn"
-    if problem:
-        return Outcome(check, context.revision, "fail" if check.id == _ANSWERS else "not tried", problem)
+    if problem is not None:
+        return _failed(check, context.revision, "fail" if check.id == _ANSWERS else "not tried", problem)
     if (missing := _missing_feature(context, check)) is not None:
         is_named = check.group in selection.groups
         return Outcome(check, context.revision, failed if is_named else "not offered", missing)
@@ -156,9 +171,10 @@ async def _outcome(
     except NotOffered as error:
         return Outcome(check, context.revision, "not offered", error.message[:MAX_DETAIL_CHARACTERS])
     except NotTried as error:
-        return Outcome(check, context.revision, "not tried", error.message[:MAX_DETAIL_CHARACTERS])
+        is_late = bool(context.timed_out)
+        return Outcome(check, context.revision, "not tried", error.message[:MAX_DETAIL_CHARACTERS], is_late)
     except (CheckFailed, TargetError) as error:
-        return Outcome(check, context.revision, failed, error.message[:MAX_DETAIL_CHARACTERS])
+        return _failed(check, context.revision, failed, error)
     except Exception as error:  # noqa: BLE001 - whatever a hostile target makes a check raise, the sentence is broken
         return Outcome(
             check, context.revision, failed, f"what the target answers cannot be judged: {type(error).__name__}"
@@ -176,15 +192,15 @@ async def _call(check: Check, context: Context) -> None:
         await _call(check, context)
 
 
-async def _discover(context: Context) -> str:
-    """The problem that keeps all other checks from being run; empty without one."""
+async def _discover(context: Context) -> LouverError | None:
+    """The problem that keeps all other checks from being run."""
     try:
         await context.discover()
     except (CheckFailed, TargetError) as error:
-        return error.message
+        return error
     except Exception as error:  # noqa: BLE001 - whatever a hostile target sends, the sentence is broken
-        return f"what the target answers cannot be read: {type(error).__name__}"
-    return ""
+        return CheckFailed(f"what the target answers cannot be read: {type(error).__name__}")
+    return None
 
 
 def _missing_feature(context: Context, check: Check) -> str | None:

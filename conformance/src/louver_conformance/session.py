@@ -33,7 +33,7 @@ from louver_conformance.limits import (
     MAX_LIST_PAGES,
     MAX_LISTED,
     OPENING_TIMEOUT_S,
-    REVISION_TIMEOUT_S,
+    REVISION_ANSWERS,
 )
 from louver_conformance.transports.http import HttpTargetTransport
 from louver_conformance.transports.stdio import StdioTargetTransport
@@ -62,13 +62,15 @@ class Target:
 
 
 class Deadline:
-    """The time left for one protocol revision."""
+    """The time for an answer, and that left for one protocol revision."""
 
-    def __init__(self, seconds: float = REVISION_TIMEOUT_S) -> None:
-        self._until = asyncio.get_running_loop().time() + seconds
+    def __init__(self, answer_s: float | None = None) -> None:
+        self.answer_s = ANSWER_TIMEOUT_S if answer_s is None else answer_s
+        self._until = asyncio.get_running_loop().time() + REVISION_ANSWERS * self.answer_s
 
-    async def wait(self, awaited: Awaitable[_T], timeout_s: float) -> _T:
-        """The awaited value, within the timeout and the time left."""
+    async def wait(self, awaited: Awaitable[_T], timeout_s: float | None = None) -> _T:
+        """The awaited value, within the timeout, by default that of an answer, and the time left."""
+        timeout_s = self.answer_s if timeout_s is None else timeout_s
         left = self._until - asyncio.get_running_loop().time()
         try:
             async with asyncio.timeout(max(0.0, min(timeout_s, left))):
@@ -114,7 +116,7 @@ class TargetSession:
     async def request(
         self, method: str, params: dict[str, Any] | None = None, *, headers: Mapping[str, str] | None = None
     ) -> TargetResponse:
-        return await self._send(method, params or {}, ANSWER_TIMEOUT_S, headers or {})
+        return await self._send(method, params or {}, self._deadline.answer_s, headers or {})
 
     async def call(
         self,
@@ -153,22 +155,26 @@ class TargetSession:
 
     # Opening
 
+    @property
+    def _opening_s(self) -> float:
+        return max(OPENING_TIMEOUT_S, self._deadline.answer_s)
+
     async def _initialize(self) -> None:
         params = {
             "protocolVersion": HANDSHAKE,
             "capabilities": self._client_capabilities,
             "clientInfo": _CLIENT,
         }
-        result = _opened(await self._send("initialize", params, OPENING_TIMEOUT_S, {}))
+        result = _opened(await self._send("initialize", params, self._opening_s, {}))
         if result.get("protocolVersion") != HANDSHAKE:
             raise TargetError(f"the target agrees on another revision than {HANDSHAKE}")
         self._set_declared(result)
         self._headers = {MCP_PROTOCOL_VERSION_HEADER: HANDSHAKE}
         notified = self._transport.notify("notifications/initialized", self._headers)
-        await self._deadline.wait(notified, ANSWER_TIMEOUT_S)
+        await self._deadline.wait(notified)
 
     async def _discover(self) -> None:
-        result = _opened(await self._send("server/discover", {}, OPENING_TIMEOUT_S, {}))
+        result = _opened(await self._send("server/discover", {}, self._opening_s, {}))
         if STATELESS not in strings(result.get("supportedVersions")):
             raise TargetError(f"the target does not list {STATELESS} among the revisions that it speaks")
         self._set_declared(result)

@@ -1,4 +1,4 @@
-"""JSON Schema validation in a process that can be killed.
+"""JSON Schema validation: here if it takes no longer than to read the value, else in a process that can be killed.
 
 A hostile schema can take forever to validate, and no thread can be stopped. One line a job::
 
@@ -11,25 +11,38 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from louver.core import json
+from louver.core.json import is_object, members
 from louver.core.schema.validate import validator
 from louver_conformance.errors import TargetTimeout
 from louver_conformance.limits import MAX_MESSAGE_BYTES, VALIDATION_TIMEOUT_S
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from louver.core.json import Json, Schema
 
 
+_SCHEMAS: Final = {"additionalProperties", "items"}
+_PLAIN: Final = _SCHEMAS | {
+    *("type", "properties", "required", "enum", "const", "title", "description", "default", "examples"),
+    *("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength"),
+}
+"""Keywords of schemas that look at each part of a value once."""
+
+
 class ValidatorProcess:
-    """Validates values against schemas of a target. The process starts with the first job."""
+    """Validates values against schemas of a target. The process starts with the first job that needs it."""
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
 
     async def accepts(self, schema: Schema, *values: Json) -> list[bool]:
         """Whether each value satisfies the schema."""
+        if _is_plain(schema):
+            return _verdicts(schema, values)
         job = json.compact({"schema": schema, "values": values}).encode() + b"\n"
         try:
             async with asyncio.timeout(VALIDATION_TIMEOUT_S):
@@ -69,10 +82,20 @@ class ValidatorProcess:
 def _serve() -> None:
     for line in sys.stdin.buffer:
         job: dict[str, Any] = json.parse(line.decode(), deepest=1000)
-        schema = validator(job["schema"])
-        verdicts = [schema.is_valid(value) for value in job["values"]]
-        sys.stdout.write(json.compact(verdicts) + "\n")
+        sys.stdout.write(json.compact(_verdicts(job["schema"], job["values"])) + "\n")
         sys.stdout.flush()
+
+
+def _verdicts(schema: Schema, values: Sequence[Json]) -> list[bool]:
+    judge = validator(schema)
+    return [judge.is_valid(value) for value in values]
+
+
+def _is_plain(schema: object) -> bool:
+    if not is_object(schema):
+        return isinstance(schema, bool)
+    inner = [*members(schema.get("properties")).values(), *(schema[name] for name in _SCHEMAS if name in schema)]
+    return schema.keys() <= _PLAIN and is_object(schema.get("properties", {})) and all(map(_is_plain, inner))
 
 
 if __name__ == "__main__":

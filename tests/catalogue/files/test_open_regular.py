@@ -97,6 +97,7 @@ def test_a_secret_of_root_is_for_a_group_of_the_process_too(tmp_path, monkeypatc
     def is_taken(mode, owner, groups=(5,), group=5):
         path.chmod(mode)
         monkeypatch.setattr("os.getgroups", lambda: list(groups))
+        monkeypatch.setattr("os.getegid", lambda: 7)
         monkeypatch.setattr(
             "os.fstat", lambda number: os.stat_result((*fstat(number)[:4], owner, group, *fstat(number)[6:]))
         )

@@ -194,7 +194,8 @@ async def assert_no_secret_is_left(url, folder, *, calls, seconds):
         secrets |= {"revoked-canary", "a.canary.b"}
         await store.write(key, login.model_copy(update={"tokens": revoked, "obtained_at": 1.0}))
         seen.append(post(gateway, "tools/call", name="find", arguments={}).text)
-        assert f"louver login {' '.join(options)} --server tracker" in seen[-1]
+        assert "louver login --config mcp.json --server tracker" in seen[-1]
+        assert str(folder) not in seen[-1]
     seen += [gateway.process.stdout.read(), *gateway.said]
     gateway.process.stdout.close()
     secrets.add((logins / "key").read_text().strip())

@@ -30,8 +30,8 @@ async def tools_answer(context: Context) -> None:
     if odd := next((tool.name for tool in context.tools if not is_object(tool.listed.get("inputSchema"))), None):
         raise CheckFailed(f"{odd!r} is listed without an input schema")
     if not context.samples:
-        # None that could be called, or answers on which nothing can be tried: no sentence is broken.
-        raise (NotTried if context.usable or not context.called else CheckFailed)(
+        # None that could be called, or answers in time on which nothing can be tried: no sentence is broken.
+        raise (NotTried if context.usable or context.timed_out or not context.called else CheckFailed)(
             "no tool could be called that answers twice the same, with two fields or more: name one by --fixture, "
             "with arguments. Tools that are not named there are called only if they have 'readOnlyHint'"
             + (

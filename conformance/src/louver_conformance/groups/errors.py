@@ -116,7 +116,9 @@ async def refusal_has_a_code(context: Context) -> None:
     if answer.error.get("code") != INVALID_PARAMS:
         raise CheckFailed(f"a request in '_meta' that is refused is no error {INVALID_PARAMS}")
     refusal = refusal_of(answer)
-    if refusal.get("code") != "INVALID_PROJECTION" or not isinstance(refusal.get("message"), str):
+    if refusal.get("code") != "INVALID_PROJECTION" or not (
+        isinstance(message := refusal.get("message"), str) and message
+    ):
         raise CheckFailed("'data.error' of a refusal lacks 'code', which is INVALID_PROJECTION, or 'message'")
     if refusal.get("path") != "a..b" or refusal.get("offset") != 2:
         raise CheckFailed("'data.error' of a path that cannot be read does not say 'path' and 'offset'")

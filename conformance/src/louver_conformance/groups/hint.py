@@ -12,6 +12,7 @@ from louver.wire.names import HINT, HINT_LITERAL, PROJECTION
 from louver_conformance.assertions import include, kept_of, receipt_of, result_of, same
 from louver_conformance.checks import check
 from louver_conformance.errors import CheckFailed, NotOffered
+from louver_conformance.sample import texts_of
 
 if TYPE_CHECKING:
     from louver_conformance.context import Context
@@ -57,6 +58,14 @@ async def hint_is_true(context: Context) -> None:
             result = result_of(answer, description)
             if receipt_of(answer).get("applied") is not True and same(kept_of(result), sample.value):
                 raise CheckFailed(f"{description} is not projected, and its hint says that it can be")
+    for sample in context.slight:
+        if sample.tool.is_projectable and sample.value not in ({}, []):
+            answer = await context.call(sample, {"mode": "include", "fields": ["no_such_member"]})
+            is_whole = same(texts_of(sample.result), texts_of(members(answer.result)))
+            if receipt_of(answer).get("applied") is not True or is_whole:
+                raise CheckFailed(
+                    f"an answer of {sample.tool.name!r} is not projected, and its hint says that it can be"
+                )
 
 
 @check("views-fit")

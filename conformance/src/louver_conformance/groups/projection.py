@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from louver import Projection
-from louver.core.json import compact, is_array, levels, members, strings
+from louver.core.json import compact, is_array, levels, members
 from louver.errors import LouverError
 from louver.wire.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
 from louver_conformance.assertions import (
@@ -17,16 +17,20 @@ from louver_conformance.assertions import (
     kept_of,
     must_have_extension,
     receipt_of,
+    refusal_of,
+    requests,
     result_of,
     same,
 )
 from louver_conformance.checks import check
 from louver_conformance.errors import CheckFailed, NotOffered
-from louver_conformance.field_picks import in_top_array, is_closed, nested, parent, plain_name
+from louver_conformance.field_picks import at_each_depth, in_top_array, is_closed, nested, parent, plain_name, rows
 from louver_conformance.limits import MAX_FIELDS
 from louver_conformance.sample import json_in, output_of, texts_of
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from louver.core.json import Json
     from louver_conformance.context import Context
     from louver_conformance.sample import Sample
@@ -41,9 +45,8 @@ _SHORTEST = 6
 @check("receipt-given")
 async def receipt_given(context: Context) -> None:
     for sample in context.samples:
-        if sample.tool.is_projectable:
-            receipt = receipt_of(await context.call(sample, include(sample)))
-            if not isinstance(receipt.get("applied"), bool):
+        for request in requests(sample) if sample.tool.is_projectable else ():
+            if not isinstance(receipt_of(await context.call(sample, request)).get("applied"), bool):
                 raise CheckFailed(f"'_meta.projection' of the answer of {sample.tool.name!r} does not say 'applied'")
 
 
@@ -58,11 +61,12 @@ async def applied_is_trimmed(context: Context) -> None:
 @check("not-applied-is-whole")
 async def not_applied_is_whole(context: Context) -> None:
     for sample in context.samples:
-        answer = await context.call(sample, include(sample))
-        if receipt_of(answer).get("applied") is False and answer.result is not None and not answer.is_error_result:
-            kept = kept_of(answer.result)
-            if kept is not None and not same(kept, sample.value):
-                raise CheckFailed(f"'applied' is false, and the answer of {sample.tool.name!r} is not whole")
+        for request in requests(sample):
+            answer = await context.call(sample, request)
+            if receipt_of(answer).get("applied") is False and answer.result is not None and not answer.is_error_result:
+                kept = kept_of(answer.result)
+                if kept is not None and not same(kept, sample.value):
+                    raise CheckFailed(f"'applied' is false, and the answer of {sample.tool.name!r} is not whole")
 
 
 @check("receipt-repeats")
@@ -76,6 +80,9 @@ async def receipt_repeats(context: Context) -> None:
         fields = receipt.get("fields")
         if not is_array(fields) or _read(mode, fields) != _read(mode, request["fields"]):
             raise CheckFailed(f"'fields' in the receipt of mode {mode!r} are not those that were asked for")
+    for name in sample.tool.views:
+        if receipt_of(await context.call(sample, {"mode": "view", "view": name})).get("view") != name:
+            raise CheckFailed("the receipt of mode 'view' does not say which 'view'")
 
 
 @check("fields-canonical")
@@ -92,7 +99,11 @@ async def fields_canonical(context: Context) -> None:
 async def partial_reveals(context: Context) -> None:
     must_have_extension(context)
     sample = first(context)
-    for request, partial in ((include(sample), True), ({"mode": "include", "fields": ["*"]}, False)):
+    for request, partial in (
+        (include(sample), True),
+        (exclude(sample), True),
+        ({"mode": "include", "fields": ["*"]}, False),
+    ):
         if receipt_of(await context.call(sample, request)).get("partial") is not partial:
             left_out = "something" if partial else "nothing"
             raise CheckFailed(f"'partial' in the receipt is not {str(partial).lower()}, and {left_out} is left out")
@@ -104,8 +115,8 @@ async def unmatched_reveals(context: Context) -> None:
     sample = first(context, is_closed, lacks="has a schema that says which members there are")
     unknown = "no_such_member"
     receipt = receipt_of(await context.call(sample, {"mode": "include", "fields": [unknown, str(sample.fields[0])]}))
-    if unknown not in strings(receipt.get("unmatched")):
-        raise CheckFailed("'unmatched' in the receipt does not name the field that the schema does not know")
+    if receipt.get("unmatched") != [unknown]:
+        raise CheckFailed("'unmatched' in the receipt does not name just the field that the schema does not know")
 
 
 # The kept value
@@ -115,38 +126,41 @@ async def unmatched_reveals(context: Context) -> None:
 async def include_keeps_named(context: Context) -> None:
     for sample in context.samples:
         if sample.tool.is_projectable:
-            await _holds(context, sample, include(sample), sample.included(str(sample.fields[0])))
+            await _keeps(context, sample, str(sample.fields[0]))
 
 
 @check("exclude-leaves-out")
 async def exclude_leaves_out(context: Context) -> None:
     for sample in context.samples:
-        if sample.tool.is_projectable:
-            await _holds(context, sample, exclude(sample), sample.excluded(str(sample.fields[0])))
+        for path in at_each_depth(sample) if sample.tool.is_projectable else ():
+            await _holds(context, sample, {"mode": "exclude", "fields": [path]}, sample.excluded(path))
 
 
 @check("view-keeps-its-fields")
 async def view_keeps_its_fields(context: Context) -> None:
     if "view" not in (context.capability.get("modes") or ()):
         raise NotOffered("'modes' has no 'view'")
-    sample = first(context, lambda sample: sample.tool.views, lacks="has a recommended view")
-    for name, paths in sample.tool.views.items():
-        request = {"mode": "view", "view": name}
-        answer = await context.call(sample, request)
-        if "shaped" not in receipt_of(answer):
-            await _holds(context, sample, request, sample.included(*paths))
+    first(context, lambda sample: sample.tool.views, lacks="has a recommended view")
+    for sample in context.samples:
+        for name, paths in sample.tool.views.items():
+            request = {"mode": "view", "view": name}
+            answer = await context.call(sample, request)
+            if "shaped" not in receipt_of(answer):
+                await _holds(context, sample, request, sample.included(*paths))
 
 
 @check("path-of-a-member")
 async def path_of_a_member(context: Context) -> None:
     sample = first(context, lambda sample: nested(sample, through_array=False), lacks="has an object in it")
-    await _keeps(context, sample, nested(sample, through_array=False))
+    for path in nested(sample, through_array=False):
+        await _keeps(context, sample, path)
 
 
 @check("path-through-an-array")
 async def path_through_an_array(context: Context) -> None:
     sample = first(context, lambda sample: nested(sample, through_array=True), lacks="has an array of objects in it")
-    await _keeps(context, sample, nested(sample, through_array=True))
+    for path in nested(sample, through_array=True):
+        await _keeps(context, sample, path)
 
 
 @check("path-with-a-wildcard")
@@ -166,11 +180,22 @@ async def path_in_other_forms(context: Context) -> None:
         await _holds(context, sample, {"mode": "include", "fields": [path]}, sample.included(name))
 
 
+@check("rows-are-right-or-refused")
+async def rows_are_right_or_refused(context: Context) -> None:
+    sample = first(context, rows, lacks="has an array of objects in it")
+    for path in rows(sample):
+        for mode, expected in (("include", sample.included(path)), ("exclude", sample.excluded(path))):
+            request = {"mode": mode, "fields": [path]}
+            answer = await context.call(sample, request)
+            if refusal_of(answer).get("code") != "INVALID_PROJECTION":
+                await _holds(context, sample, request, expected)
+
+
 @check("exclude-at-any-depth")
 async def exclude_at_any_depth(context: Context) -> None:
     must_have_extension(context)
     sample = first(context, lambda sample: nested(sample, through_array=None), lacks="has a field within another one")
-    path = f"**.{nested(sample, through_array=None).rpartition('.')[2]}"
+    path = f"**.{nested(sample, through_array=None)[0].rpartition('.')[2]}"
     await _holds(context, sample, {"mode": "exclude", "fields": [path]}, sample.excluded(path))
 
 
@@ -179,30 +204,36 @@ async def exclude_at_any_depth(context: Context) -> None:
 
 @check("content-is-the-same")
 async def content_is_the_same(context: Context) -> None:
-    for sample in context.samples:
-        if not sample.tool.is_projectable or sample.tool.extension_hint.get("content") == "keep":
-            continue
-        result = result_of(await context.call(sample, include(sample)), "include")
-        if "structuredContent" not in result:
-            continue
+    async for sample, mode, result in _without_kept_content(context):
+        structured, texts = result.get("structuredContent"), texts_of(result)
+        name = f"the content of {sample.tool.name!r} in mode {mode!r}"
+        if "structuredContent" in sample.result and "structuredContent" not in result:
+            raise CheckFailed(f"{name} stands alone, and a whole answer has structured content")
+        if texts_of(sample.result) and not texts:
+            raise CheckFailed(f"{name} has no text, and that of a whole answer has")
         content_json = json_in(result)
-        for text in texts_of(result):
-            if content_json is None and _reveals(text, _left_out(sample, result)):
-                raise CheckFailed(f"the content of {sample.tool.name!r} tells what the structured content leaves out")
-        if content_json is not None and not same(content_json, result["structuredContent"]):
-            where = f"the content of {sample.tool.name!r}, beside the structured content,"
-            raise CheckFailed(difference(content_json, result["structuredContent"], where))
+        if content_json is None and any(_reveals(text, _left_out(sample, result)) for text in texts):
+            raise CheckFailed(f"{name} tells what the structured content leaves out")
+        if content_json is not None and structured is not None and not same(content_json, structured):
+            raise CheckFailed(difference(content_json, structured, f"{name}, beside the structured content,"))
 
 
 @check("no-value-elsewhere")
 async def no_value_elsewhere(context: Context) -> None:
+    async for sample, _, result in _without_kept_content(context):
+        rest = compact({member: value for member, value in result.items() if member != "structuredContent"})
+        known = compact([sample.tool.listed, sample.tool.described, sample.result.get("_meta")])
+        if _reveals(rest, {text for text in _left_out(sample, result) if _as_json(text) not in known}):
+            raise CheckFailed(f"the answer of {sample.tool.name!r} tells a value elsewhere that was left out")
+
+
+async def _without_kept_content(context: Context) -> AsyncGenerator[tuple[Sample, str, dict[str, Any]]]:
+    """Each sample whose tool does not say that its content stays, with a mode, and its result in it."""
     for sample in context.samples:
         if sample.tool.is_projectable and sample.tool.extension_hint.get("content") != "keep":
-            result = result_of(await context.call(sample, include(sample)), "include")
-            rest = compact({member: value for member, value in result.items() if member != "structuredContent"})
-            known = compact([sample.tool.listed, sample.tool.described, sample.result.get("_meta")])
-            if _reveals(rest, {text for text in _left_out(sample, result) if _as_json(text) not in known}):
-                raise CheckFailed(f"the answer of {sample.tool.name!r} tells a value elsewhere that was left out")
+            for request in requests(sample):
+                answer = await context.call(sample, request)
+                yield sample, request["mode"], result_of(answer, request["mode"])
 
 
 # Forms of the request
@@ -235,8 +266,10 @@ async def degrades_to_full_output(context: Context) -> None:
         request = {PROJECTION_LITERAL: {"mode": "include", "fields": ["no_such_member"]}}
         answer = await context.session.call(tool.name, sets[0], {**tool.grant, **request}, tool.input_schema)
         result = result_of(answer, f"a projection of {tool.name!r}, which does not say that it can be projected,")
-        if receipt_of(answer).get("applied") is not True and not same(output_of(result), output_of(plain.result)):
-            raise CheckFailed(f"a projection of {tool.name!r} is not applied, and the answer is not whole")
+        is_whole = same(_output_and_texts(result), _output_and_texts(plain.result))
+        if is_whole is (receipt_of(answer).get("applied") is True):
+            claim, found = ("applied", "whole") if is_whole else ("not applied", "not whole")
+            raise CheckFailed(f"a projection of {tool.name!r} is {claim}, and the answer is {found}")
         return
     raise NotOffered("no tool that can be called lacks a hint")
 
@@ -287,6 +320,10 @@ async def _holds(context: Context, sample: Sample, request: dict[str, Any], expe
     kept = kept_of(result)
     if not same(kept, expected):
         raise CheckFailed(f"{description}: {difference(kept, expected)}")
+
+
+def _output_and_texts(result: dict[str, Any]) -> Json:
+    return [output_of(result), texts_of(result)]
 
 
 def _read(mode: str, fields: list[Any]) -> object:

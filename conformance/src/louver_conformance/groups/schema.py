@@ -63,15 +63,18 @@ async def schema_fits_other_answers(context: Context) -> None:
     sample = first(
         context, lambda sample: sample.others, lacks="has a second one beside it: name two sets of arguments"
     )
-    receipt = receipt_of(await context.call(sample, include(sample)))
-    if receipt.get("schemaSource") == "inferred":
-        raise NotOffered("the schema is that of one answer alone, and says so")
-    for arguments, _ in sample.others:
-        answer = await context.call_with(sample, {PROJECTION_LITERAL: include(sample)}, arguments)
-        result = result_of(answer, "include with other arguments")
-        (fits,) = await context.validator.accepts(receipt["projectedSchema"], kept_of(result))
-        if not fits:
-            raise CheckFailed(f"the schema of one answer of {sample.tool.name!r} refuses what is left of another one")
+    for request in (include(sample), exclude(sample)):
+        receipt = receipt_of(await context.call(sample, request))
+        if receipt.get("schemaSource") == "inferred":
+            raise NotOffered("the schema is that of one answer alone, and says so")
+        for arguments, _ in sample.others:
+            answer = await context.call_with(sample, {PROJECTION_LITERAL: request}, arguments)
+            result = result_of(answer, f"{request['mode']} with other arguments")
+            (fits,) = await context.validator.accepts(receipt["projectedSchema"], kept_of(result))
+            if not fits:
+                raise CheckFailed(
+                    f"the schema of one answer of {sample.tool.name!r} refuses what is left of another one"
+                )
 
 
 @check("schema-stands-alone")

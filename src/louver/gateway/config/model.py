@@ -100,7 +100,7 @@ class UpstreamConfig:
     guidance: tuple[GuidanceRule, ...] = ()
     policy: Policy | None = None  # `None`: every caller may see everything
     tools: ToolRules | None = None  # `None`: every caller has all tools
-    file: Path | None = field(default=None, compare=False)  # that names the server, for messages
+    file: str = field(default="", compare=False)  # name of the file that has it, for messages
 
     @property
     def server_id(self) -> str:

@@ -166,7 +166,7 @@ class ConfigSource:
             guidance=self._rules((*at, "louver", "guidance"), settings.get("guidance", [])),
             policy=self._policy((*at, "louver", "policy"), settings.get("policy"), pseudonyms),
             tools=self._tools((*at, "louver", "tools"), settings.get("tools")),
-            file=None if self.path == Path(_DICT) else self.path.absolute(),
+            file="" if self.path == Path(_DICT) else self.path.name,
         )
         if "oauth" in settings and not found.can_log_in:
             problem = "'oauth' goes with Streamable HTTP, and not with credentials of the configuration"

@@ -239,7 +239,7 @@ class LoginCredentials:
         if self._server.principal is not None:
             return LoginRequired(problem)
         name = self._server.name
-        file = shlex.quote(str(self._server.file or "FILE"))
+        file = shlex.quote(self._server.file or "FILE")
         server = "--url URL" if name == COMMAND_LINE_SERVER else f"--config {file} --server {name}"
         if self._server.logs_in_callers:
             problem = "callers log in for themselves, and for the gateway itself nobody is logged in"
