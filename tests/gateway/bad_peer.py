@@ -76,6 +76,6 @@ async def withstand(served, attack, is_enough, *, tool="good__echo", is_gated=Fa
         for _ in range(patience):
             with suppress(TimeoutError):
                 await until(lambda: Resources.of(served.pid).is_like(before))
-                break
-        after = Resources.of(served.pid)
-    assert after.is_like(before), (before, after)
+                # Once is enough: what connects again has one more for a moment.
+                return
+        raise AssertionError(before, Resources.of(served.pid))
