@@ -35,7 +35,7 @@ SMALL = {"content": [{"type": "text", "text": "xy"}]}
 
 @pytest.fixture
 def file(tmp_path):
-    return tmp_path / "state" / "savings.db"
+    return tmp_path / "state" / "louver" / "savings.db"
 
 
 async def counted(file, *counts, clock=lambda: NOW):
