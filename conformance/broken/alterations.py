@@ -1,6 +1,6 @@
 """Servers that break a sentence in one of many ways: each way of altering an answer, for each request of a kind.
 
-    {"kept / exclude address.city / is whole": a server, ...}
+    {"kept / exclude a nested member / is whole": a server, ...}
 
 What is kept goes into the content, too. Each must fail some check.
 """
@@ -128,6 +128,14 @@ def altered(method, alter, when=lambda plan: True):
     return type("Server", (Honest,), {method: answer})
 
 
+def _without(name):
+    return lambda said, *_: {each: value for each, value in said.items() if each != name}
+
+
+def _with(name, value):
+    return lambda said, *_: {**said, name: value}
+
+
 def _content(blocks):
     """Alters the content of a projected answer."""
     return lambda answer, value, key: {**answer, "content": blocks(answer["content"], value)}
@@ -140,25 +148,15 @@ CONTENT = {
     "has prose with a value": _content(
         lambda blocks, value: [*blocks, {"type": "text", "text": f"For {' and '.join(map(str, value.values()))}"}]
     ),
-    "is missing": lambda answer, value, key: {name: part for name, part in answer.items() if name != "content"},
+    "is missing": _without("content"),
     "is an object": lambda answer, value, key: {**answer, "content": answer["content"][0]},
-    "is all there is": lambda answer, value, key: {
-        name: part for name, part in answer.items() if name != "structuredContent"
-    },
+    "is all there is": _without("structuredContent"),
 }
 
 
 def content_lies():
     for mode, (way, alter) in product(("include", "exclude", "view"), CONTENT.items()):
         yield f"content / {mode} / {way}", altered("projected", alter, is_mode(mode))
-
-
-def _without(name):
-    return lambda said, *_: {each: value for each, value in said.items() if each != name}
-
-
-def _with(name, value):
-    return lambda said, *_: {**said, name: value}
 
 
 RECEIPT = {
@@ -227,6 +225,8 @@ SCHEMAS = {
     "is of this answer": lambda schema, kept: {"const": kept},
     "is a reference": lambda schema, kept: {"$ref": "#/$defs/person"},
     "is elsewhere": lambda schema, kept: {"$ref": "person.schema.json"},
+    "is itself": lambda schema, kept: {"$ref": "#"},
+    "has keywords that are none": lambda schema, kept: {"allOf": 7, "pattern": 7, "$defs": []},
     "is no schema": lambda schema, kept: {"type": "people"},
 }
 

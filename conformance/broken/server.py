@@ -38,7 +38,7 @@ class Handler(BaseHTTPRequestHandler):
         server = SERVERS[self.path[1:]]
         headers = {}
         if self.headers.get("mcp-protocol-version") == NEW:
-            connection = STATELESS.setdefault(server, server())
+            connection = STATELESS[server] = STATELESS.get(server) or server()
         elif message["method"] == "initialize":
             headers["mcp-session-id"] = token_hex(8)
             connection = SESSIONS[headers["mcp-session-id"]] = server()

@@ -34,6 +34,7 @@ from fixtures import stores
 from fixtures.failsafe import until
 from fixtures.proxies import PROXIES, proxied
 from fixtures.stores import free_port
+from gateway.bad_peer import Resources
 from gateway.gateways import LOUVER_ITSELF
 from gateway.raw import HANDSHAKE, STATELESS, Http
 from gateway.served import at, children, config, fixture, serving
@@ -42,7 +43,6 @@ from team.test_replica_faults import ERAS, REPLICAS, RESULT, Replica, Retried
 CALLERS, LISTENERS, SESSIONS = 16, 6, 500
 KEPT_EVERY = 20
 ROWS = 300
-CHANGES = 83
 RETRIED_AFTER_S = 0.5
 HEARD_S = 60
 """After that a change is missed."""
@@ -152,8 +152,7 @@ class Lab:
         self.stack.callback(new.terminate)
 
     def memory_mb(self, number):
-        status = Path(f"/proc/{self.replicas[number].pid}/status").read_text("utf-8")
-        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) * 1024 / 1e6
+        return Resources.of(self.replicas[number].pid).memory / 1e6
 
 
 async def no_fault(_, lasts):

@@ -21,8 +21,6 @@ from louver_conformance.session import TargetSession
 from louver_conformance.tools import Tool, grants_in
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from louver.core.json import Json
     from louver_conformance.fixture import Fixture
     from louver_conformance.session import Deadline, Target
@@ -98,7 +96,10 @@ class Context:
 
     async def discover(self) -> None:
         """List the tools, read their descriptions, and call some."""
-        await self.list_tools(before_reading=self._call_undescribed)
+        await self.list_tools()
+        if self.descriptions_resource:
+            await self._call_undescribed()
+            self.tools = await self.describe_tools(self.session)
         for tool in sorted(
             self.tools, key=lambda tool: (tool.name not in self.fixture.arguments, not tool.is_projectable)
         ):
@@ -110,16 +111,12 @@ class Context:
                     self.timed_out.append(tool.name)
         self.samples.sort(key=lambda sample: not sample.tool.is_projectable)
 
-    async def list_tools(self, *, before_reading: Callable[[], Awaitable[None]] | None = None) -> None:
-        """List the tools, and read their descriptions if there are some."""
+    async def list_tools(self) -> None:
+        """List the tools, and find the resource of their descriptions."""
         listed = [Tool(tool) for tool in await self.session.pages("tools/list", "tools")]
         self.tools = [tool for tool in listed if isinstance(tool.listed.get("name"), str)]
         if "resources" in self.session.capabilities or DISCLOSURE in self.extensions:
             await self._find_descriptions()
-        if self.descriptions_resource:
-            if before_reading is not None:
-                await before_reading()
-            self.tools = await self.describe_tools(self.session)
 
     async def describe_tools(self, session: TargetSession) -> list[Tool]:
         """The tools with the descriptions that `session` reads, and its grants."""

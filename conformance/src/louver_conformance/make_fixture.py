@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from louver_conformance.session import Target
+    from louver_conformance.tools import Tool
 
 
 async def fixture_of(target: Target, *, revisions: Sequence[str] = (), timeout_s: float | None = None) -> str:
@@ -26,18 +27,19 @@ async def fixture_of(target: Target, *, revisions: Sequence[str] = (), timeout_s
         try:
             await context.open()
             await context.list_tools()
+            tools = await context.describe_tools(context.session) if context.descriptions_resource else context.tools
         except TargetError as error:
             problem = error.message
         else:
-            return _text(context)
+            return _text(tools)
         finally:
             await context.close()
     raise InvalidInput(f"the tools cannot be listed: {problem}")
 
 
-def _text(context: Context) -> str:
+def _text(tools: list[Tool]) -> str:
     called, others = (
-        {tool.name: filled(tool.input_schema) for tool in context.tools if tool.is_read_only is read_only}
+        {tool.name: filled(tool.input_schema) for tool in tools if tool.is_read_only is read_only}
         for read_only in (True, False)
     )
     content: dict[str, Any] = {**called, **({NOT_CALLED: others} if others else {})}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from louver.core import json
 from louver.core.json import is_object, members
 from louver.core.schema.validate import validator
-from louver_conformance.errors import TargetTimeout
+from louver_conformance.errors import CheckFailed, TargetTimeout
 from louver_conformance.limits import MAX_MESSAGE_BYTES, VALIDATION_TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ _PLAIN: Final = _SCHEMAS | {
     *("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength"),
 }
 """Keywords of schemas that look at each part of a value once."""
+
+_NO_VERDICT: Final = "whether a schema of the target accepts a value cannot be said"
 
 
 class ValidatorProcess:
@@ -47,12 +49,12 @@ class ValidatorProcess:
         try:
             async with asyncio.timeout(VALIDATION_TIMEOUT_S):
                 return await self._run(job)
-        except (TimeoutError, ConnectionError, ValueError):
+        except TimeoutError:
             await self.close()
-            message = (
-                f"whether a schema of the target accepts a value cannot be said in {VALIDATION_TIMEOUT_S:g} seconds"
-            )
-            raise TargetTimeout(message) from None
+            raise TargetTimeout(f"{_NO_VERDICT} in {VALIDATION_TIMEOUT_S:g} seconds") from None
+        except (ConnectionError, ValueError):
+            await self.close()
+            raise CheckFailed(_NO_VERDICT) from None
 
     async def close(self) -> None:
         process, self._process = self._process, None

@@ -12,6 +12,7 @@ import json
 import logging
 from contextlib import suppress
 from functools import partial
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -60,8 +61,7 @@ class ReplicaNews:
         self._comparing: asyncio.Task[None] | None = None
         self._generation: int | None = None
         self._announcing: asyncio.TimerHandle | None = None
-        self._behind_since: float | None = None
-        self._newer_at = 0.0
+        self._newer_since = self._newer_at = -inf
         state.on(_CHANGED, self._on_changed)
         state.on(_CONFIGURED, self._on_configured)
 
@@ -69,7 +69,7 @@ class ReplicaNews:
         if self._version != config.version:
             self._version = config.version
             self._generation = config.generation
-            self._behind_since = None
+            self._newer_at = -inf
             self._announce()
         self._server_ids = {each.name: each.server_id for each in config.upstreams}
 
@@ -81,11 +81,11 @@ class ReplicaNews:
 
     @property
     def is_outdated(self) -> bool:
-        now = monotonic()
-        if self._behind_since is None or now - self._newer_at > MISSED_GENERATIONS * GENERATION_S:
-            self._behind_since = None
-            return False
-        return now - self._behind_since > CONFIG_SETTLED_S
+        return self._is_behind() and monotonic() - self._newer_since > CONFIG_SETTLED_S
+
+    def _is_behind(self) -> bool:
+        """Whether a replica with a higher generation was heard of lately."""
+        return monotonic() - self._newer_at <= MISSED_GENERATIONS * GENERATION_S
 
     def listen(self) -> None:
         self._state.listen(self._on_connected)
@@ -124,8 +124,8 @@ class ReplicaNews:
 
     def _on_configured(self, version: str, generation: int | None = None) -> None:
         if generation is not None and generation > (self._generation or 0):
+            self._newer_since = self._newer_since if self._is_behind() else monotonic()
             self._newer_at = monotonic()
-            self._behind_since = self._behind_since or self._newer_at
         if version == self._version_elsewhere:
             return
         self._version_elsewhere = version

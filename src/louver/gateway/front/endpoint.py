@@ -142,7 +142,7 @@ class McpEndpoint:
         upstreams = {name: upstream.state for name, upstream in gateway.upstreams.items()}
         status = "outdated" if gateway.is_outdated else "ok"
         report = {"status": status, "configuration": gateway.config.version, "upstreams": upstreams}
-        await exchange.respond(503 if gateway.is_outdated else 200, compact_bytes(report))
+        await exchange.respond(200 if status == "ok" else 503, compact_bytes(report))
 
     async def close(self) -> None:
         """End all sessions."""
