@@ -14,7 +14,7 @@ from louver.catalogue.files.views import ViewFile
 from louver.example import ISSUES, ORDERS, USERS, build_server
 
 ROOT = Path(__file__).parents[1]
-FILES = sorted((ROOT / "views").glob("*.json"))
+FILES = sorted((ROOT / "views").glob("*.views.json"))
 ERAS = ("legacy", "auto")
 CALLS = (
     ("get_user_profile", {"user_id": 1}),

@@ -24,6 +24,7 @@ OWN_PROCESSES = {
 
 HELD = {
     "louver.catalogue.files.views._read": "a file of the package, read once",
+    "louver.catalogue.files.views.ready_folders": "a file of the package, read once",
     "louver.catalogue.search.meaning_extra._read": "files, read once",
     "louver.catalogue.search.meaning_extra._read_installed": "files, read once",
     "louver.catalogue.search.words._words": "what a pure function has given",

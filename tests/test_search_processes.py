@@ -131,7 +131,7 @@ CONTROL = "a query is plain words: there is a control character at offset {}"
 LONG = "a query has at most 4096 characters, not 4097: say it in a few words"
 
 REFUSED = [
-    *((value, refusal("INVALID_QUERY", NO_STRING)) for value in (7, 1.5, True, None, ["issue"], {"text": "issue"})),
+    *((value, refusal("INVALID_QUERY", NO_STRING)) for value in (7, 1.5, True, ["issue"], {"text": "issue"})),
     ("x" * 4097, refusal("INVALID_QUERY", LONG, limit=4096)),
     ("a\0b", refusal("INVALID_QUERY", CONTROL.format(1), offset=1)),
     ("two\x0blines", refusal("INVALID_QUERY", CONTROL.format(3), offset=3)),

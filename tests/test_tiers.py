@@ -22,6 +22,7 @@ ONLY_DEEP = {
     "tests/client/test_wrong_programs.py": "type checkers, of which one is installed on first use",
     "tests/conformance/test_run.py::test_a_proxy_of_fastmcp_does_not_crash_it": "needs FastMCP",
     "tests/conformance/test_run.py::test_the_gateway_passes_before_a_server_that_projects_itself": "a whole suite more",
+    "tests/conformance/test_elsewhere.py": "Node.js and the suite are installed on first use",
     "tests/docs/test_picture.py::test_the_table_is_what_the_doctor_prints_today": "installs servers on first use",
     "tests/docs/test_site.py": "the site generator, installed on first use; the index is tested every day",
     "tests/fuzz/readers/test_readers.py::test_new_inputs_are_read": "needs atheris; kept inputs are read every day",

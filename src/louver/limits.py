@@ -234,6 +234,9 @@ READS_PER_MINUTE = 120
 DEFINITIONS_S = 60.0
 """How long a server's list stays valid without a notification, in seconds: others' are not received."""
 
+SAMPLE_DATA_BYTES = 1000
+"""Size to which `inspect-tool-response` has an answer beside its shape, in bytes of JSON: the shape is as long."""
+
 KEPT_OVER_BYTES = 100_000
 """Size over which an answer is stored instead of sent, in bytes of JSON, by default."""
 

@@ -76,6 +76,18 @@ def test_stage_2_has_the_complete_schemas():
     }
 
 
+def test_an_example_is_made_of_what_the_input_schema_gives(tmp_path):
+    """000 section 4.4: a full description SHOULD have usage examples; the author's own go before."""
+    given = {"state": {"enum": ["open", "all"]}, "page": {"default": 1}, "owner": {"examples": ["ann"]}}
+    schema = {"type": "object", "properties": {**given, "q": {"type": "string"}}, "required": list(given)}
+    made = described(tool={**TOOL, "inputSchema": schema})
+    assert made.full["examples"] == [{"input": {"state": "open", "page": 1, "owner": "ann"}}]
+    less = {**schema, "required": ["state", "q"]}
+    assert "examples" not in described(tool={**TOOL, "inputSchema": less}).full
+    write(tmp_path, json.dumps(FULL))
+    assert described(tmp_path, {**TOOL, "inputSchema": schema}).full["examples"] == FULL["examples"]
+
+
 def test_the_exact_output_schema_moves_from_the_hint_into_stage_2():
     """Ours: what is listed is relaxed for clients that validate; stage 1 lists no such schema."""
     exact = {"type": "object", "required": ["b"]}

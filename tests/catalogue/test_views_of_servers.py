@@ -1,5 +1,7 @@
 """The views that ship for public servers, held against what these have answered; and the table of them in the docs.
 
+Servers of other people's data are not recorded: `answers` has what they would say, in the form that their `source` has.
+
 After a change to the views the table is made anew by::
 
     PYTHONPATH=tests uv run python tests/catalogue/test_views_of_servers.py
@@ -14,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 from core.corpus import recordings
 from louver.catalogue.entry import Entry
-from louver.catalogue.files.views import COMPACT, FOLDERS, ViewFile, ready_views
+from louver.catalogue.files.views import COMPACT, ViewFile, ready_folders, ready_views
 from louver.core.json import compact
 from louver.core.projection.plan import compile_projection
 from louver.core.projection.request import Projection
@@ -31,9 +33,15 @@ SCHEMA = json.loads((ROOT / "schemas" / "view-file.schema.json").read_text("utf-
 _TABLE = re.compile(r"(?<=<!-- ready views -->\n)(.*?)(?=<!-- end -->)", re.DOTALL)
 
 
+def answers(server):
+    """As `recordings`; `formerly` has the names that a server gave before, `errors` those that it does not mark."""
+    path = Path(__file__).parent / "answers" / f"{server}.json"
+    return json.loads(path.read_text("utf-8")) if path.exists() else recordings(server)
+
+
 def answered(path):
     """What the tool of a file has answered: the text of the answer, and the value in it."""
-    recording = recordings(path.parent.name)
+    recording = answers(path.parent.name)
     tool = ViewFile.read(path).tool
     (listed,) = [each for each in recording["tools"] if each["name"] == tool]
     (result,) = [call["response"] for call in recording["calls"] if call["tool"] == tool]
@@ -47,14 +55,16 @@ def kept(views, view, value):
 
 
 def test_each_server_is_known_by_the_name_that_it_gives():
-    """Ours: exactly the recorded one, over `initialize`."""
-    folders = {path.parent.name for path in FILES}
-    assert set(FOLDERS.values()) == folders
-    for said, name in FOLDERS.items():
-        assert recordings(name)["initialize"]["serverInfo"]["name"] == said
-        assert ready_views(said).tools() == sorted(
-            ViewFile.read(path).tool for path in FILES if path.parent.name == name
-        )
+    """Ours: exactly the one over `initialize`, and those of its earlier versions."""
+    known = {}
+    for name in {path.parent.name for path in FILES}:
+        server = answers(name)
+        for said in (server["initialize"]["serverInfo"]["name"], *server.get("formerly", ())):
+            known[said] = name
+            assert ready_views(said).tools() == sorted(
+                ViewFile.read(path).tool for path in FILES if path.parent.name == name
+            )
+    assert known == ready_folders()
     assert ready_views("Memory-Server") is None
     assert ready_views(None) is None
 
@@ -93,6 +103,16 @@ def test_a_view_saves_a_quarter_at_least(subtests):
             assert len(left) < 0.75 * len(text)
 
 
+def test_an_error_in_place_of_an_answer_is_told(subtests):
+    """Ours: some servers mark no error with `isError`, so that views are applied to it."""
+    for path, view in VIEWS:
+        for error in answers(path.parent.name).get("errors", ()):
+            with subtests.test(f"{path.name}, {view}"):
+                left = kept(ViewFile.read(path).views, view, error)
+                assert {"error", "message"} & left.keys()
+                assert left.items() <= error.items()
+
+
 def test_the_tree_without_types_tells_directories_by_their_children():
     """Ours: `compact` leaves out what follows from the rest."""
     path = ROOT / "views" / "server-filesystem" / "directory_tree.views.json"
@@ -122,7 +142,7 @@ def test_they_ship_in_the_wheel():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     assert wheel["views"] == "louver/_data/views"
-    for name in FOLDERS.values():
+    for name in ready_folders().values():
         assert any((folder("views") / name).glob("*.views.json"))
 
 
@@ -138,13 +158,18 @@ def made(page):
 
 
 def table():
-    lines = ["| server | tool | view | text of the answer, in characters | saved |", "|---|---|---|---|---|"]
-    for path, view in VIEWS:
-        _, text, value = answered(path)
-        left = len(compact(kept(ViewFile.read(path).views, view, value)))
-        tool = ViewFile.read(path).tool
-        share = f"{1 - left / len(text):.0%}"
-        lines.append(f"| {path.parent.name} | `{tool}` | `{view}` | {len(text):,} → {left:,} | {share} |")
+    lines = ["| `serverInfo.name` | tool | characters saved |", "|---|---|---|"]
+    folder = None
+    for path in FILES:
+        file, (_, text, value) = ViewFile.read(path), answered(path)
+        saved = (
+            f"`{view}` {1 - len(compact(kept(file.views, view, value))) / len(text):.0%}" for view in file.views.named
+        )
+        names = (said for said, name in ready_folders().items() if name == path.parent.name)
+        links = ", ".join(f"[`{said}`](../../views/{path.parent.name})" for said in names)
+        server = "" if path.parent.name == folder else links
+        folder = path.parent.name
+        lines.append(f"| {server} | `{file.tool}` | {', '.join(saved)} |")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -45,6 +45,7 @@ def test_no_linter_finds_a_fault(judge):
     """Issue 59."""
     judge("hadolint", "Dockerfile")
     judge("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "compose.yaml")
+    judge("check-jsonschema", "--builtin-schema", "vendor.github-actions", "../conformance/action.yml")
     written = [str(each.relative_to(DEPLOY)) for each in DEPLOY.rglob("*.yaml") if each.parent.name != "templates"]
     judge("yamllint", "--strict", "--config-data", YAMLLINT, *written)
 

@@ -529,9 +529,7 @@ async def test_each_line_is_a_need_whose_tools_take_turns(era, query):
 # What is refused
 
 
-@pytest.mark.parametrize(
-    "query", [None, 7, True, ["issue"], {"text": "issue"}, "x" * 4097, "a\0b", "a\x0bb"], ids=ascii
-)
+@pytest.mark.parametrize("query", [7, True, ["issue"], {"text": "issue"}, "x" * 4097, "a\0b", "a\x0bb"], ids=ascii)
 async def test_what_is_no_query_is_refused_before_anything_is_listed(era, query):
     """002, "Security Implications"; the exact words stand in `tests/wire/test_query.py`."""
     made = tracker()

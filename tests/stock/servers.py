@@ -5,7 +5,7 @@ Their versions are pinned here and in `package.json`.
 
 from .run import node_packages, python_with
 
-PYTHON_SERVERS = ("mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19")
+PYTHON_SERVERS = tuple(f"mcp-server-{name}==2026.10.19" for name in ("fetch", "git", "time"))
 
 
 def npm(name: str) -> list[str]:

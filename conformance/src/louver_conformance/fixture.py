@@ -17,7 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.core.json import NotJson, is_array, is_object, members, parse, strings
+from louver.core.json import NotJson, is_array, is_object, members, parse
+from louver.core.schema.outline import examples_of_required
 from louver.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -76,24 +77,15 @@ def _witness(path: Path, written: Any) -> Witness:
 def filled(schema: dict[str, Any]) -> dict[str, Any]:
     """Arguments that a schema requires: its own examples, or texts that name their types."""
     properties = members(schema.get("properties"))
-    parts = {name: members(properties.get(name)) for name in strings(schema.get("required"))}
-    return {name: (_examples(part) or [f"<{part.get('type', 'value')}>"])[0] for name, part in parts.items()}
+    return {
+        name: examples[0] if examples else f"<{members(properties.get(name)).get('type', 'value')}>"
+        for name, examples in examples_of_required(schema).items()
+    }
 
 
 def _from_schema(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    properties = members(schema.get("properties"))
-    examples = {name: _examples(members(properties.get(name))) for name in strings(schema.get("required"))}
+    examples = examples_of_required(schema)
     if not all(examples.values()):
         return []
     sets = [{name: values[at % len(values)] for name, values in examples.items()} for at in range(_SETS)]
     return sets[:1] if sets[0] == sets[1] else sets
-
-
-def _examples(schema: dict[str, Any]) -> list[Any]:
-    if "const" in schema:
-        return [schema["const"]]
-    if is_array(schema.get("examples")) and schema["examples"]:
-        return schema["examples"]
-    if "default" in schema:
-        return [schema["default"]]
-    return schema["enum"] if is_array(schema.get("enum")) else []

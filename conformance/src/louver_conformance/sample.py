@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from louver import Projection, compile_projection
 from louver.core.json import NotJson, is_array, is_object, members, parse
 from louver.core.paths.path import FieldPath, Step
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
 from louver_conformance.limits import MAX_FIELDS, MAX_PATH_CHARACTERS
 
 if TYPE_CHECKING:

@@ -220,8 +220,10 @@ _WHITE = "\n\r\t"
 
 
 def queried(params: Mapping[str, Any]) -> str | None:
-    """The query in the params of `tools/list`; `None` if there is none, or it is empty or white space."""
-    query = params.get(QUERY, "")
+    """The query in the params of `tools/list`; `None` if there is none, or it is `null`, empty or white space."""
+    query = params.get(QUERY)
+    if query is None:
+        return None
     if not isinstance(query, str):
         raise InvalidQuery("a query is a string of plain words, for example 'create issue'")
     if not query.strip():

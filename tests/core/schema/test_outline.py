@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from fuzz.schemas import random_schema
-from louver.core.schema.outline import MAX_OUTLINE_MEMBERS, MAX_OUTLINE_VALUES, outline
+from louver.core.schema.outline import MAX_OUTLINE_MEMBERS, MAX_OUTLINE_VALUES, examples_of_required, outline
 from strategies import randoms
 
 
@@ -148,6 +148,20 @@ def test_no_more_is_told_than_the_bound():
 def test_what_is_no_schema_does_no_harm(schema):
     """Ours."""
     assert all(isinstance(each.type, str) for each in outline(schema))
+
+
+def test_required_members_have_the_values_that_a_schema_gives():
+    """Ours: what is certain goes first."""
+    properties = {
+        "a": {"const": 1, "enum": [2]},
+        "b": {"examples": [3, 4], "default": 5},
+        "c": {"examples": [], "default": None},
+        "d": {"enum": [6]},
+        "e": {"enum": 7},
+        "f": {"default": 8},
+    }
+    schema = {"properties": properties, "required": ["a", "b", "c", "d", "e", "g"]}
+    assert examples_of_required(schema) == {"a": [1], "b": [3, 4], "c": [None], "d": [6], "e": [], "g": []}
 
 
 @given(randoms())

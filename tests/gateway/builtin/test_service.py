@@ -134,12 +134,14 @@ async def test_a_sample_call_tells_the_shape_and_no_value(tmp_path):
     assert "data" not in said
 
 
-async def test_a_sample_call_tells_the_answer_if_that_is_asked_for(tmp_path):
-    """GATEWAY.md: data only with `full: true`; 003 section "4. `inspect-tool-response`" is about the answer."""
+async def test_a_sample_call_tells_the_answer_if_it_is_small_or_asked_for(tmp_path):
+    """003 section "4. `inspect-tool-response`": the answer; GATEWAY.md: a large one only with `full: true`."""
     async with discovery(tmp_path, SERVERS) as service:
-        said = await service.inspect_tool_response("calculator", "add", {"a": 1, "b": 2}, full=True)
-        prose = await service.inspect_tool_response("odd", "prose", full=True)
+        said = await service.inspect_tool_response("calculator", "add", {"a": 1, "b": 2})
+        prose = await service.inspect_tool_response("odd", "prose")
+        people = await service.inspect_tool_response("data_server", "list_people", {"limit": 5}, full=True)
     assert said["data"] == {"result": 3.0}
+    assert len(people["data"]["people"]) == 5
     assert prose["data"] == [{"type": "text", "text": "called prose"}]
     assert (prose["seat"], prose["blocks"]) == ("blocks", ["text"])
 

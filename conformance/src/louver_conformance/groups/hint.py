@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from louver import Projection, compile_projection
 from louver.core.json import is_array, is_object, members
 from louver.core.paths.path import FieldPath
+from louver.core.projection.plan import compile_projection
+from louver.core.projection.request import Projection
 from louver.errors import LouverError
 from louver.wire.names import HINT, HINT_LITERAL, PROJECTION
 from louver_conformance.assertions import include, kept_of, receipt_of, result_of, same

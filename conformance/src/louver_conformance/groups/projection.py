@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from louver import Projection
 from louver.core.json import compact, is_array, levels, members
+from louver.core.projection.request import Projection
 from louver.errors import LouverError
 from louver.wire.names import ARGUMENT, PROJECTION, PROJECTION_LITERAL
 from louver_conformance.assertions import (

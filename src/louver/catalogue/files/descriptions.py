@@ -5,8 +5,8 @@
      "usage_guidance": {"numbers": "list_issues tells which there are"}, "error_guidance": {...},
      "searchTerms": ["ticket", "bug report"]}
 
-Every member of a file is optional; name and schemas come from the server. Search terms are ours, and never shown to
-clients. Source: 000 sections 3, 4.4 and 7.
+Every member of a file is optional; name and schemas come from the server, and an example, if its input schema gives
+values for all that is required. Search terms are ours, and never shown to clients. Source: 000 sections 3, 4.4 and 7.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from louver.catalogue.summary import summary
 from louver.core.cached import cached_property
 from louver.core.json import digest, is_array, is_object, members, strings
 from louver.core.nearest import did_you_mean
+from louver.core.schema.outline import examples_of_required
 from louver.core.schema.validate import validator
 from louver.errors import InvalidDescription
 from louver.wire.headers import HEADER_ANNOTATION, header_names
@@ -149,7 +150,13 @@ class Described:
         }
         if self._output_schema is not None:
             full["outputSchema"] = self._output_schema
-        return {**full, **{key: self._added[key] for key in ADDED if key in self._added}}
+        return {**full, **self._example(), **{key: self._added[key] for key in ADDED if key in self._added}}
+
+    def _example(self) -> dict[str, Any]:
+        """An example of values that the input schema itself gives, if it gives some for all that is required."""
+        given = examples_of_required(self.tool["inputSchema"])
+        arguments = {name: values[0] for name, values in given.items() if values}
+        return {"examples": [{"input": arguments}]} if arguments and len(arguments) == len(given) else {}
 
     @cached_property
     def version(self) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from louver.catalogue.files.folder import Folder, read_json
 from louver.catalogue.files.line_numbers import Place, line_of, spots
-from louver.core.json import is_object
+from louver.core.json import is_object, parse
 from louver.core.nearest import did_you_mean
 from louver.core.paths.path import FieldPath
 from louver.core.projection.plan import compile_projection
@@ -192,18 +192,16 @@ def _values(text: str, place: Place) -> Iterator[Spot]:
 # What a suggested view is called.
 COMPACT: Final = "compact"
 
-# `serverInfo.name` -> the folder of its views.
-FOLDERS: Final = {
-    "mcp-servers/everything": "server-everything",
-    "mcp-time": "mcp-server-time",
-    "memory-server": "server-memory",
-    "secure-filesystem-server": "server-filesystem",
-    "sequential-thinking-server": "server-sequential-thinking",
-}
-
 
 def ready_views(server: str | None) -> ViewFolder | None:
-    return None if server not in FOLDERS else _read(FOLDERS[server])
+    """The views that ship for a server, by its `serverInfo.name`."""
+    return None if server not in (folders := ready_folders()) else _read(folders[server])
+
+
+@cache
+def ready_folders() -> dict[str, str]:
+    """`serverInfo.name` -> the folder of its views."""
+    return parse((folder("views") / "servers.json").read_text("utf-8"))
 
 
 @cache

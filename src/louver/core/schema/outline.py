@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from louver.core.json import canonical, is_array, strings
+from louver.core.json import canonical, is_array, members, strings
 from louver.core.paths.path import FieldPath
 from louver.core.schema.budget import OverBudget, StepBudget
 from louver.core.schema.references import UnknownDialect, document
 from louver.limits import MAX_READING_STEPS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from louver.core.json import Json, Schema
     from louver.core.schema.references import Place
@@ -211,3 +211,19 @@ def _either(ways: list[dict[str, OutlinedMember]]) -> dict[str, OutlinedMember]:
 
 def _shown(value: Any) -> Type:
     return Type(canonical(value).decode("utf-8", "replace"), is_value=True)
+
+
+def examples_of_required(schema: Mapping[str, Json]) -> dict[str, Sequence[Json]]:
+    """For each required member of an object its `const`, `examples`, `default` or `enum`; none: an empty list."""
+    properties = members(schema.get("properties"))
+    return {name: _examples(members(properties.get(name))) for name in strings(schema.get("required"))}
+
+
+def _examples(schema: Mapping[str, Json]) -> Sequence[Json]:
+    if "const" in schema:
+        return [schema["const"]]
+    if is_array(examples := schema.get("examples")) and examples:
+        return examples
+    if "default" in schema:
+        return [schema["default"]]
+    return values if is_array(values := schema.get("enum")) else []

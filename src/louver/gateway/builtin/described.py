@@ -9,6 +9,7 @@ from louver.core.preview.field_sizes import size_of
 from louver.core.preview.preview import preview
 from louver.core.schema.outline import outline
 from louver.core.wrapper import text_wrapper_in
+from louver.limits import SAMPLE_DATA_BYTES
 from louver.wire.hint import read_hint
 from louver.wire.names import HINT
 from louver.wire.output import blocks, find_output
@@ -43,14 +44,14 @@ def is_read_only(tool: Mapping[str, Any]) -> bool:
 
 
 def result_shape(result: dict[str, Any], *, full: bool) -> dict[str, Any]:
-    """Return the shape of a tool's result; `full` includes the result itself."""
+    """Return the shape of a tool's result, and the result itself if it is small, or by `full`."""
     output = find_output(result, text_wrapper_in(result.get("structuredContent")))
     if output is None or not (is_object(output.value) or is_array(output.value)):
-        content = blocks(result)
-        types = [str(block.get("type")) for block in content]
-        return {"ran": True, "seat": "blocks", "bytes": size_of(content), "blocks": types} | (
-            {"data": content} if full else {}
-        )
-    size = size_of(output.value)
-    summary = {"ran": True, "seat": output.seat, "bytes": size, **preview(output.value, size)}
-    return summary | ({"data": output.value} if full else {})
+        data = blocks(result)
+        size = size_of(data)
+        shape = {"seat": "blocks", "blocks": [str(block.get("type")) for block in data]}
+    else:
+        data = output.value
+        size = size_of(data)
+        shape = {"seat": output.seat, **preview(data, size)}
+    return {"ran": True, "bytes": size, **shape} | ({"data": data} if full or size <= SAMPLE_DATA_BYTES else {})

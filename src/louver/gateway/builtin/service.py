@@ -100,12 +100,12 @@ class DiscoveryService:
     async def inspect_tool_response(
         self, server: str, tool: str, arguments: Mapping[str, Any] | None = None, *, full: bool = False
     ) -> dict[str, Any]:
-        """Call the tool once and return the shape of its result; `full` includes the result itself."""
+        """Call the tool once and return the shape of its result, and the result itself if it is small, or by `full`."""
         lua_server, name, lua, local_name, listed = await self._tool(server, tool)
         if self._inspect == "readOnly" and not is_read_only(listed):
             raise NotReadOnly(
                 f"tool {local_name!r} of server {name!r} does not say that it only reads, so it is not run for a look: "
-                "'tool-details' tells its parameters",
+                "'tool-details' tells its parameters, and with 'inspect': 'all' in the configuration any tool is run",
                 server=name,
                 tool=local_name,
             )
