@@ -37,7 +37,7 @@ class Raw:
         self._tasks = set()
 
     async def open(self):
-        if self.era == STATELESS:
+        if self.era >= STATELESS:
             self.opening = await self.result("server/discover")
         else:
             said = {"protocolVersion": self.era, "capabilities": self.capabilities, "clientInfo": INFO}
@@ -108,7 +108,7 @@ class Raw:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _said(self, params):
-        if self.era != STATELESS:
+        if self.era < STATELESS:
             return params
         envelope = {
             "io.modelcontextprotocol/protocolVersion": self.era,
@@ -158,7 +158,7 @@ class Http(Raw):
         headers = {"accept": "application/json, text/event-stream"}
         if self.session is not None:
             headers |= {"mcp-session-id": self.session, "mcp-protocol-version": self.era}
-        if self.era == STATELESS and message is not None:
+        if self.era >= STATELESS and message is not None:
             headers |= {"mcp-protocol-version": self.era, "mcp-method": message["method"]}
             params = message.get("params", {})
             if isinstance(name := params.get("name", params.get("uri")), str):

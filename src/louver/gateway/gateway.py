@@ -39,7 +39,7 @@ from louver.wire.jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from louver.wire.mcp import LIST_CHANGED_METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable, Mapping
+    from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
     from os import PathLike
     from pathlib import Path
     from typing import Self
@@ -187,6 +187,10 @@ class Gateway:
     def input_schema(self, tool: str, principal: Principal) -> dict[str, Any] | None:
         """The input schema of a tool, as it was listed to callers who see the same."""
         return self._pipeline.input_schema(tool, principal)
+
+    def versions(self) -> Sequence[str]:
+        """The revisions that a request may name, with those of drafts."""
+        return self._pipeline.versions
 
     @property
     def state(self) -> SharedState | None:

@@ -35,9 +35,10 @@ from louver.steps.results.results import KeptResults, Overflow, Results
 from louver.steps.telemetry import metrics, tracing
 from louver.steps.tools.registry import ToolRegistry
 from louver.steps.tools.views import ToolViews
+from louver.wire.mcp import MODERN_VERSIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable, Mapping
+    from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
     from pathlib import Path
 
     from louver.catalogue.entry import Entry
@@ -189,6 +190,7 @@ class Pipeline:
     ) -> None:
         self.scripts: ScriptRunner | None = None
         self.answer: Next
+        self.versions: Sequence[str]  # the revisions that a request may name
         self._composed: Composed
         self.planning = Planning()
         self.audience: Callable[[Principal], Hashable]  # equal for callers to whom the policies show the same
@@ -300,6 +302,14 @@ class Pipeline:
             planning=self.planning,
         )
         self.answer = self._composed = Composed(features, forward)
+        self.versions = MODERN_VERSIONS
+        if "result-variants" in config.experimental:
+            # Lazy imports: a draft, which is off by default.
+            from louver.steps.result_variants import ResultVariants
+            from louver.wire.result_variants import DRAFT_VERSION
+
+            self.answer = partial(ResultVariants(is_per_audience=is_per_audience), call_next=self._composed)
+            self.versions = (*MODERN_VERSIONS, DRAFT_VERSION)
         self._close = self._composed.close
         return replaced_scripts
 

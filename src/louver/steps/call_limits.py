@@ -43,6 +43,9 @@ class CallLimits:
         }
 
     async def __call__(self, request: Request, call_next: Next) -> dict[str, Any]:
+        # A call may look its tool up first.
+        if request.method != "tools/call" or request.is_extra:
+            return await call_next(request)
         name: object = request.params.get("name")
         of_tool = self._by_tool.get(name) if isinstance(name, str) else None
         try:

@@ -7,12 +7,25 @@ audit ── projection ── ... ── policy
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from louver.steps.savings.size import ShownSize
+
+    _T = TypeVar("_T")
+
+
+class SharedRun(Protocol):
+    """The run of a tool that a call shares with others, each for another output (`louver.steps.result_variants`)."""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether what the calls may see differs."""
+        ...
+
+    def answer(self, run: Callable[[], Awaitable[_T]]) -> Awaitable[_T]: ...
 
 
 @dataclass(slots=True)
@@ -32,7 +45,7 @@ class ServerAnswers:
     measure: Callable[[ServerAnswer], None]  # called for inner calls, so that their results are not held
     found: list[ServerAnswer] = field(default_factory=list[ServerAnswer])
 
-    def add(self, tool: str, result: dict[str, Any], *, is_inner: bool) -> None:
+    def add(self, tool: str, result: dict[str, Any] | None, *, is_inner: bool) -> None:
         answer = ServerAnswer(tool, result)
         self.found.append(answer)
         if is_inner:
@@ -55,6 +68,7 @@ class CallRecord:
     correlation: str | None = None  # id of its audit record, or of an error in the log
     trace: str | None = None  # id of the trace that it is in, if there is one
     answers: ServerAnswers | None = None  # if savings are counted
+    run: SharedRun | None = None  # `None`: a run of its own
     client: Any = field(default=None, compare=False)  # the gateway's, once it is looked up
 
     def reduced_by(self, view: str) -> None:

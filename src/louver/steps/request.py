@@ -107,6 +107,7 @@ class Request:
     pause: Callable[[], Awaitable[None]] | None = None  # closes its stream, which the client resumes
     is_for_program: bool = False  # whatever the client is
     is_inner: bool = False  # serves the answer to another call: data alone, without extras or previews
+    is_extra: bool = False  # besides the first one for an answer: it counts nowhere
     is_live: bool = False  # serves a call: a list that the gateway has kept is not enough
     matches_a_page: int = MATCHES_A_PAGE
     record: CallRecord = field(default_factory=CallRecord)

@@ -73,7 +73,7 @@ class _RequestMetrics:
             raise
         finally:
             # A subscription lasts as long as its client wants.
-            if request.method != "subscriptions/listen":
+            if request.method != "subscriptions/listen" and not request.is_extra:
                 _DURATION.record(time.perf_counter() - began, self._attributes(request, error))
         return result
 

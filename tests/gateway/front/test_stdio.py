@@ -427,7 +427,7 @@ async def test_what_is_behind_ends_while_streams_end_and_the_client_leaves(monke
         ended.set()
 
     async with asyncio.timeout(FAILSAFE_S):
-        server = stdio._StdioServer(listen, ANONYMOUS, read_line, write_line)
+        server = stdio._StdioServer(listen, tuple, ANONYMOUS, read_line, write_line)
         await server.serve(lambda: None, close_upstreams)
 
 
@@ -453,7 +453,7 @@ async def test_what_an_upstream_writes_on_several_lines_is_one_line():
         pass
 
     async with asyncio.timeout(FAILSAFE_S):
-        await stdio._StdioServer(answer, ANONYMOUS, read_line, write_line).serve(lambda: None, nothing)
+        await stdio._StdioServer(answer, tuple, ANONYMOUS, read_line, write_line).serve(lambda: None, nothing)
     assert written
     assert not any(b"\n" in line or b"\r" in line for line in written)
 
@@ -483,7 +483,7 @@ async def test_at_the_end_each_request_has_one_answer(monkeypatch):
         monkeypatch.setattr(stdio, "UPSTREAM_GOODBYE_SECONDS", FAILSAFE_S)
 
     async with asyncio.timeout(FAILSAFE_S):
-        server = stdio._StdioServer(answer, ANONYMOUS, read_line, write_line)
+        server = stdio._StdioServer(answer, tuple, ANONYMOUS, read_line, write_line)
         await server.serve(lambda: None, close_upstreams)
     assert len(written) == 2
     answers = answered("\n".join(written))

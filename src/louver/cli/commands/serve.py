@@ -152,6 +152,7 @@ async def _gateway_over_stdio(
     async with _gateway_lifetime(gateway, file) as exit_stack:
         await serve_stdio(
             gateway.answer,
+            versions=gateway.versions,
             identity=identity,
             ready=by_signal,
             end_streams=gateway.listen_streams.close,

@@ -33,6 +33,7 @@ from louver.wire.results import READ_RESULT
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from louver.steps.call_record import SharedRun
     from louver.steps.request import Next, Request, Step
 
 logger = logging.getLogger(__name__)
@@ -202,7 +203,7 @@ class BuiltInTools:
                 arguments = check_arguments(
                     tool.definition["name"], tool.definition["inputSchema"], request.params.get("arguments")
                 )
-                answer = await tool.answer(BuiltInCall(caller, arguments, call_next))
+                answer = await self._run(tool, BuiltInCall(caller, arguments, call_next), request.record.run)
             except LouverError as error:
                 result = error_result(error, base_result)
                 failed = error if isinstance(error, ToolFailed) else error.__cause__
@@ -210,6 +211,13 @@ class BuiltInTools:
                 return {**result, "content": [*result["content"], *error_content]}
             meta = {**base_result.get("_meta", {}), **answer.get("_meta", {})}
             return {**base_result, **answer, **({"_meta": meta} if meta else {})}
+
+    async def _run(self, tool: BuiltInTool, call: BuiltInCall, shared: SharedRun | None) -> dict[str, Any]:
+        if shared is None:
+            return await tool.answer(call)
+        if shared.is_mixed:
+            raise InvalidArguments("under a policy, a tool of the gateway has outputs for one audience a call")
+        return await shared.answer(partial(tool.answer, call))
 
 
 def check_arguments(tool: str, schema: Mapping[str, Any], raw_arguments: object) -> dict[str, Any]:

@@ -171,6 +171,7 @@ class Config:
     learn: Path | None = None  # folder for learned output fields; `None`: nothing is learned
     meaning: Path | None = None  # a folder with word vectors; `None`: those of the extra, if it is installed
     exports: Path | None = None  # a folder that exists, for whole answers
+    experimental: tuple[str, ...] = ()  # drafts that are on
     auth: Auth | None = None  # `None`: every HTTP client is served
     principal: Principal | None = None  # the client over stdio
     audit: AuditSettings | None = None  # `None`: no audit

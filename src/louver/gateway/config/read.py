@@ -110,6 +110,7 @@ def _config_of(text: str, path: Path, environ: Mapping[str, str], stamps: dict[P
         learn=source.learn(settings.pop("learn", False)),
         meaning=source.meaning(settings.pop("meaning", None)),
         exports=source.folder(("louver", "exports"), settings.pop("exports", None)),
+        experimental=tuple(settings.pop("experimental", ())),
         auth=clients_auth,
         principal=None if principal is None else read_principal(principal, source),
         audit=None if audit is None else read_audit(audit, source, pseudonyms),

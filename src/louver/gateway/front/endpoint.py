@@ -42,8 +42,8 @@ from louver.wire.jsonrpc.errors import (
 )
 from louver.wire.mcp import (
     HANDSHAKE_VERSIONS,
+    LATEST_MODERN_VERSION,
     METHOD_HEADER,
-    MODERN_VERSIONS,
     NAME_HEADER,
     PARAM_HEADER_PREFIX,
     VERSION_HEADER,
@@ -242,15 +242,16 @@ class McpEndpoint:
     async def _acknowledge(self, exchange: HttpExchange) -> None:
         """Answer a notification, which is dropped: this revision has none of clients over HTTP."""
         version = exchange.headers[VERSION_HEADER]
-        if version in MODERN_VERSIONS:
+        versions = self._gateway.versions()
+        if version in versions:
             await exchange.respond_text(202)
         else:
-            await exchange.respond(400, error_response(None, unsupported_version(version)))
+            await exchange.respond(400, error_response(None, unsupported_version(version, versions)))
 
     async def _serve_request(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         response = _Response(exchange)
         try:
-            version = self._check(exchange, message)
+            self._check(exchange, message)
         except JsonRpcError as error:
             await response.end(error_response(message["id"], error), error)
             return
@@ -260,7 +261,7 @@ class McpEndpoint:
             message["method"],
             params,
             message["id"],
-            version,
+            LATEST_MODERN_VERSION,
             connection,
             exchange.identity,
             exchange.address,
@@ -277,16 +278,15 @@ class McpEndpoint:
         if answered is not None:
             await response.end(*answered)
 
-    def _check(self, exchange: HttpExchange, message: dict[str, Any]) -> str:
-        """The revision of a request whose headers and body agree."""
+    def _check(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
+        """Refuse a request of no revision that is served, or whose headers and body differ."""
         headers = exchange.headers
         repeated = exchange.repeated(_ROUTING_HEADERS, PARAM_HEADER_PREFIX)
         if repeated is not None:
             raise JsonRpcError(HEADER_MISMATCH, f"{repeated} header appears more than once")
-        version = check_envelope(message, headers)
+        check_envelope(message, self._gateway.versions, headers)
         if message["method"] == "tools/call":
             self._check_arguments(message["params"], exchange)
-        return version
 
     def _check_arguments(self, params: dict[str, Any], exchange: HttpExchange) -> None:
         """Refuse a call whose headers differ from the arguments that they repeat, by what its caller was listed."""

@@ -24,7 +24,7 @@ from louver.wire.mcp import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 _REQUIRED: Final = (PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY)
 
@@ -35,8 +35,10 @@ def has_envelope(message: dict[str, Any]) -> bool:
     return PROTOCOL_VERSION_META_KEY in members(params.get("_meta"))
 
 
-def check_envelope(message: dict[str, Any], headers: Mapping[str, str] | None = None) -> str:
-    """The revision of a request; JsonRpcError if it cannot be served. Over stdio there are no headers."""
+def check_envelope(
+    message: dict[str, Any], versions: Callable[[], Sequence[str]], headers: Mapping[str, str] | None = None
+) -> None:
+    """Raise JsonRpcError if a request cannot be served in one of the revisions. Over stdio there are no headers."""
     params: dict[str, Any] = message.get("params") or {}
     meta = params.get("_meta")
     if not is_object(meta):
@@ -48,13 +50,12 @@ def check_envelope(message: dict[str, Any], headers: Mapping[str, str] | None = 
         _check_headers(message["method"], params, version, headers)
     if not isinstance(version, str):
         raise JsonRpcError(INVALID_PARAMS, f"{PROTOCOL_VERSION_META_KEY!r} must be a string")
-    if version not in MODERN_VERSIONS:
-        raise unsupported_version(version)
-    return version
+    if version not in MODERN_VERSIONS and version not in (served := versions()):
+        raise unsupported_version(version, served)
 
 
-def unsupported_version(version: str) -> JsonRpcError:
-    data = {"supported": list(MODERN_VERSIONS), "requested": version}
+def unsupported_version(version: str, versions: Sequence[str]) -> JsonRpcError:
+    data = {"supported": list(versions), "requested": version}
     return JsonRpcError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data)
 
 

@@ -28,7 +28,7 @@ from louver.wire.jsonrpc.errors import CONNECTION_CLOSED, INVALID_REQUEST, JsonR
 from louver.wire.mcp import CONNECTION_NOTIFICATIONS, LATEST_MODERN_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from louver.steps.request import Identity, Next
     from louver.wire.jsonrpc.codec import RequestId
@@ -42,13 +42,14 @@ async def serve_stdio(
     ready: Callable[[Callable[[], None]], None],
     end_streams: Callable[[], None],
     close_upstreams: Callable[[], Coroutine[Any, Any, None]],
+    versions: Callable[[], Sequence[str]],
     identity: Identity = ANONYMOUS,
 ) -> None:
-    """Serve until the client disconnects; `ready` gets what ends it earlier."""
+    """Serve until the client disconnects; `ready` gets what ends it earlier, `versions` the stateless revisions."""
     source, sink = claim_stdio()
     with anyio.CancelScope() as scope:
         async with lines_from(source) as read_line, lines_to(sink, scope.cancel) as write_line:
-            server = _StdioServer(answer, identity, read_line, write_line)
+            server = _StdioServer(answer, versions, identity, read_line, write_line)
             ready(server.end)
             await server.serve(end_streams, close_upstreams)
 
@@ -57,11 +58,13 @@ class _StdioServer:
     def __init__(
         self,
         answer: Next,
+        versions: Callable[[], Sequence[str]],
         identity: Identity,
         read_line: Callable[[], Awaitable[bytes]],
         write_line: Callable[[bytes], Awaitable[None]],
     ) -> None:
         self._answer = answer
+        self._versions = versions
         self._identity = identity
         self._read_line = read_line
         self._write_line = write_line
@@ -174,8 +177,10 @@ class _StdioServer:
 
     async def _respond_modern(self, message: dict[str, Any]) -> bytes | None:
         if message["method"] == "initialize":
-            raise unsupported_version(str(members(message.get("params")).get("protocolVersion")))
-        request = self._stateless(message, check_envelope(message))
+            version = str(members(message.get("params")).get("protocolVersion"))
+            raise unsupported_version(version, self._versions())
+        check_envelope(message, self._versions)
+        request = self._stateless(message)
         with self._in_flight.track(message["id"]) as cancellation:
             response = await cancellation.run(respond(self._answer, request))
         return None if response is None else response[0]
@@ -197,15 +202,15 @@ class _StdioServer:
         if not self._is_modern:
             await self._handshake.receive(message, self._identity)
             return
-        request = self._stateless(message, LATEST_MODERN_VERSION)
+        request = self._stateless(message)
         if request.method == "notifications/cancelled":
             self._in_flight.cancel(request.params.get("requestId"))
         await forward_notification(self._answer, request)
 
-    def _stateless(self, message: dict[str, Any], version: str) -> Request:
+    def _stateless(self, message: dict[str, Any]) -> Request:
         connection = StatelessConnection(self._send, self._shared)
         params: dict[str, Any] = message.get("params") or {}
-        return Request(message["method"], params, message.get("id"), version, connection, self._identity)
+        return Request(message["method"], params, message.get("id"), LATEST_MODERN_VERSION, connection, self._identity)
 
     async def _take_unreadable(self, line: bytes, error: JsonRpcError) -> None:
         logger.warning("a message of the client is not read: %s", error.message)

@@ -23,7 +23,7 @@ from louver.wire.jsonrpc.errors import INTERNAL_ERROR, JsonRpcError
 from louver.wire.mcp import INPUT_REQUIRED_METHODS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Mapping
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 
     from louver.gateway.back.lists.derived_tools import DerivedTools
     from louver.gateway.back.lists.kept_catalogue import KeptAnswers
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from louver.gateway.back.upstream import Upstream
     from louver.gateway.clients.client import Caller, GatewayClient
     from louver.gateway.clients.input_required import PendingCalls
+    from louver.steps.call_record import SharedRun
 
 _RETRYABLE_METHODS = frozenset(
     {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}
@@ -145,6 +146,8 @@ class Dispatcher:
         if own.guard is not guard:
             raise UpstreamUnavailable(f"upstream {upstream.name!r} has been reconfigured: call again")
         send = partial(self._converted, session, method, (upstream.name, guard, caller.identity))
+        if (run := caller.record.run) is not None and method == "tools/call":
+            send = partial(_shared, run, send)
         if guard is not None:
             answer = await guard.send(session, caller, method, params, send)
         else:
@@ -180,6 +183,12 @@ class Dispatcher:
         else:
             result = await session.call(caller, method, params)
         return modern_result(method, result, session.negotiation.opening.get("serverInfo"))
+
+
+def _shared(
+    run: SharedRun, send: Callable[..., Awaitable[dict[str, Any]]], caller: Caller, params: dict[str, Any]
+) -> Awaitable[dict[str, Any]]:
+    return run.answer(partial(send, caller, params))
 
 
 def _is_repeatable(upstream: Upstream, caller: Caller, method: str, params: dict[str, Any]) -> bool:

@@ -74,7 +74,8 @@ class Forward:
                 record = request.record
                 record.received = result
                 if record.answers is not None and request.method == "tools/call":
-                    record.answers.add(request.params["name"], result, is_inner=request.is_for_program)
+                    counted = None if request.is_extra else result
+                    record.answers.add(request.params["name"], counted, is_inner=request.is_for_program)
                 if (
                     self._results is not None
                     and request.method == "tools/call"

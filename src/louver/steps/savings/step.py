@@ -63,7 +63,7 @@ class SavingsStep:
     def _is_first_list(self, request: Request) -> bool:
         """Whether a model reads this list, and its connection has not been listed any."""
         params = request.params
-        if params.get("cursor") or params.get(QUERY) or SERVER in members(params.get("_meta")):
+        if request.is_extra or params.get("cursor") or params.get(QUERY) or SERVER in members(params.get("_meta")):
             return False
         if host_of(client_name(request)).defers:
             return False
